@@ -1,1 +1,4 @@
-//! x
+//! memsift: why did the evidence fall out of the context?
+
+pub mod history;
+pub mod moment;
