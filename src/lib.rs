@@ -1,4 +1,15 @@
 //! memsift: why did the evidence fall out of the context?
 
+pub mod engine;
+pub mod explain;
+pub mod fuse;
 pub mod history;
 pub mod moment;
+pub mod nlp;
+pub mod parse;
+pub mod passage;
+pub mod retrieve;
+pub mod scored;
+pub mod settings;
+pub mod trace;
+pub mod truncate;

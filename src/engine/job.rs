@@ -1,0 +1,126 @@
+//! What the engine is asked and what it answers. Plain data; newest question wins.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::history::{Conversation, ConversationSummary};
+use crate::scored::Scored;
+use crate::settings::Settings;
+
+/// Something for the engine to do.
+#[derive(Debug, Clone)]
+pub enum Job {
+    /// Open a database and list its conversations.
+    Open(PathBuf),
+    /// Load one conversation of the open database.
+    Load(String),
+    /// Run the pipeline for a question. Replaces a question that is still running.
+    Ask(Ask),
+    /// Stop scoring; what is scored stays.
+    Stop,
+    /// Go on where [`Job::Stop`] stopped.
+    Resume,
+    /// Mark or unmark turns as gold for a question of a conversation, and keep the marks.
+    Mark {
+        /// Conversation id.
+        conversation: String,
+        /// The question as typed.
+        question: String,
+        /// Turn ids that are gold now.
+        turns: Vec<String>,
+    },
+    /// Leave the thread.
+    Quit,
+}
+
+/// A question to run.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// Number of the question; answers carry it, older ones are dropped.
+    pub generation: u64,
+    /// The history to ask.
+    pub conversation: Arc<Conversation>,
+    /// The question as typed.
+    pub text: String,
+    /// Turns known to hold the evidence; indices into the conversation.
+    pub gold: Vec<usize>,
+    /// The knobs.
+    pub settings: Settings,
+}
+
+/// Something that the engine says.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A model changed its state.
+    Model(ModelStatus),
+    /// A database is open.
+    Opened {
+        /// Its path.
+        path: PathBuf,
+        /// Its fingerprint.
+        fingerprint: String,
+        /// What the user should know about how it was opened.
+        notices: Vec<String>,
+        /// Its conversations.
+        conversations: Vec<ConversationSummary>,
+    },
+    /// A conversation is loaded.
+    Loaded(Arc<Conversation>),
+    /// Marks made by hand for the conversation that was loaded: question text to turn ids.
+    Marks(Vec<(String, Vec<String>)>),
+    /// How far a running job is.
+    Progress(Progress),
+    /// Scores so far for a question. The first one comes with terms and hops and no scores; the last one is complete.
+    Scored {
+        /// See [`Ask::generation`].
+        generation: u64,
+        /// What is known so far.
+        scored: Arc<Scored>,
+    },
+    /// A question is done, stopped or failed in part (the state of each ranker says which).
+    Finished {
+        /// See [`Ask::generation`].
+        generation: u64,
+    },
+    /// Something went wrong; one sentence for the user.
+    Failed(String),
+    /// Something worth saying that is no failure; one sentence.
+    Notice(String),
+}
+
+/// How far a job is. Units are named by `what`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// What is done, in one or two words (`loading all-MiniLM-L6-v2`, `embedding`, `scoring`).
+    pub what: String,
+    /// Units done.
+    pub done: u64,
+    /// Units in all; 0 when unknown.
+    pub total: u64,
+    /// Seconds since it began.
+    pub seconds: f64,
+    /// Seconds left, when they can be told.
+    pub left: Option<f64>,
+}
+
+/// The state of one model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelStatus {
+    /// What it is for: `tagger`, `colbert`, `ce`.
+    pub role: &'static str,
+    /// Name as shown.
+    pub name: String,
+    /// State.
+    pub state: ModelState,
+}
+
+/// The state of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelState {
+    /// Being read.
+    Loading,
+    /// Ready, after so many seconds.
+    Ready(f64),
+    /// Not there; one sentence that says what to do.
+    Absent(String),
+}

@@ -1,0 +1,3 @@
+//! Traces in words. Knows the trace and the language of its readers; decides nothing.
+
+pub mod fate;
