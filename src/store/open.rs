@@ -27,13 +27,19 @@ pub(super) struct Opened {
 /// Open `path` for reading, on the file itself when that leaves no trace, else on a copy.
 pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
     let header = inspect(path)?;
-    for (suffix, what) in
-        [("-wal", "changes that are not in the database file yet"), ("-journal", "an unfinished change")]
-    {
-        if fs::metadata(beside(path, suffix)).is_ok_and(|meta| meta.len() > 0) {
-            let name = beside(path, suffix);
-            let name = name.file_name().unwrap_or_default().to_string_lossy();
-            return open_copy(path, format!("opened a snapshot copy, because {name} holds {what}"));
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let side = beside(path, suffix);
+        let Ok(meta) = fs::metadata(&side) else { continue };
+        // Outside WAL mode, an empty side file is a leftover that says nothing.
+        if header.wal || meta.len() > 0 {
+            let name = side.file_name().unwrap_or_default().to_string_lossy();
+            return open_copy(
+                path,
+                format!(
+                    "opened a snapshot copy, because {name} is there: another program has the database open, or was \
+                     stopped before it had finished"
+                ),
+            );
         }
     }
     // In WAL mode even a read-only connection makes `-wal` and `-shm`. Without a `-wal` there is nothing in it to

@@ -77,12 +77,28 @@ pub(super) fn conversation(connection: &Connection, id: &str) -> rusqlite::Resul
         .prepare_cached("SELECT key, title FROM conversation WHERE id = ?1")?
         .query_row([id], |row| Ok((row.get::<_, i64>(0)?, line(row, 1)?)))
         .optional()?;
+    let found = match found {
+        Some(found) => Some(found),
+        None => by_clean_id(connection, id)?,
+    };
     let Some((key, title)) = found else { return Ok(None) };
     let mut conversation = Conversation { id: clean_line(id, &mut 0).into_owned(), title, ..Default::default() };
     let places = read_sessions(connection, key, &mut conversation)?;
     let keys = read_turns(connection, key, &places, &mut conversation)?;
     read_questions(connection, key, &keys, &mut conversation)?;
     Ok(Some(conversation))
+}
+
+/// A conversation of a database made elsewhere, whose id is only known in its cleaned form.
+fn by_clean_id(connection: &Connection, id: &str) -> rusqlite::Result<Option<(i64, Option<String>)>> {
+    let mut statement = connection.prepare_cached("SELECT key, title, id FROM conversation ORDER BY key")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if line(row, 2)?.as_deref() == Some(id) {
+            return Ok(Some((row.get(0)?, line(row, 1)?)));
+        }
+    }
+    Ok(None)
 }
 
 /// Fill in the sessions; the answer leads from a session's place to its index.

@@ -200,20 +200,18 @@ impl Gathered {
     }
 }
 
+/// Gets the 1-based number of a line and its bytes.
+type EachLine<'e> = dyn FnMut(usize, &[u8]) -> Result<(), StoreError> + 'e;
+
+/// Gets the 1-based number of a line, its offset in the file and its bytes.
+type EachLineAt<'e> = dyn FnMut(usize, u64, &[u8]) -> Result<(), StoreError> + 'e;
+
 /// Hand every line that is not blank to `each`, with its 1-based number.
-pub(super) fn each_line(
-    source: &Source<'_>,
-    count: &Rc<Cell<u64>>,
-    each: &mut dyn FnMut(usize, &[u8]) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+pub(super) fn each_line(source: &Source<'_>, count: &Rc<Cell<u64>>, each: &mut EachLine<'_>) -> Result<(), StoreError> {
     each_line_at(source, count, &mut |line, _, bytes| each(line, bytes))
 }
 
-fn each_line_at(
-    source: &Source<'_>,
-    count: &Rc<Cell<u64>>,
-    each: &mut dyn FnMut(usize, u64, &[u8]) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+fn each_line_at(source: &Source<'_>, count: &Rc<Cell<u64>>, each: &mut EachLineAt<'_>) -> Result<(), StoreError> {
     let mut reader = source.open(count)?;
     let mut offset = reader.stream_position().map_err(|cause| source.io(cause))?;
     let mut buffer = Vec::new();

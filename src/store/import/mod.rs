@@ -100,7 +100,12 @@ fn import_sources(
             Err(StoreError::UnknownFormat { found: reason, .. }) if *found => {
                 let row = "the file".to_owned();
                 let skipped = vec![SkippedRow { row, reason }];
-                report.files.push(FileReport { file: source.name.clone(), skipped, ..Default::default() });
+                report.files.push(FileReport {
+                    file: source.name.clone(),
+                    skipped,
+                    unchanged: true,
+                    ..Default::default()
+                });
             }
             Err(fault) => return Err(fault),
         }
@@ -141,7 +146,11 @@ impl Target {
     fn open(path: &Path) -> Result<Self, StoreError> {
         let blank = match fs::metadata(path) {
             Ok(meta) if meta.len() == 0 && meta.is_file() => false,
-            Ok(_) => open::inspect(path).map(|_| false)?,
+            // Looked at the way a reader does: a database of another program is not to be touched.
+            Ok(_) => match open::open(path) {
+                Ok(_) | Err(StoreError::OlderSchema { .. }) => false,
+                Err(fault) => return Err(fault),
+            },
             Err(cause) if cause.kind() == ErrorKind::NotFound => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
                 if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
@@ -160,12 +169,6 @@ impl Target {
             // Without a write-ahead log, readers find one complete file and nothing is ever left beside it.
             connection.pragma_update(None, "journal_mode", "DELETE").map_err(failed)?;
             connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536;").map_err(failed)?;
-            if !is_new(connection).map_err(|cause| open::explain(path, connection, &cause))? {
-                match open::check_schema(path, connection) {
-                    Ok(()) | Err(StoreError::OlderSchema { .. }) => {}
-                    Err(fault) => return Err(fault),
-                }
-            }
         }
         Ok(target)
     }
@@ -205,11 +208,6 @@ impl Target {
         }
         Ok(report)
     }
-}
-
-/// Nothing was ever written to this database.
-fn is_new(connection: &Connection) -> rusqlite::Result<bool> {
-    Ok(schema::identity(connection)? == (0, 0) && schema::tables(connection)?.is_empty())
 }
 
 impl Drop for Target {
