@@ -256,6 +256,18 @@ fn a_database_that_did_not_come_to_be_leaves_no_file() {
 }
 
 #[test]
+fn a_file_cut_anywhere_is_refused_and_leaves_nothing() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("new.db");
+    let end = LOCOMO.trim_end().len();
+    for cut in (0..end).step_by(37).chain([end - 1]) {
+        let text = LOCOMO.get(..cut).unwrap();
+        assert!(bring_text("cut.json", text, &path).is_err(), "{text}");
+        assert!(contents(folder.path()).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn files_before_the_failing_one_stay() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("m.db");
@@ -374,6 +386,33 @@ fn a_database_in_wal_mode_is_read_with_its_newest_rows_and_left_alone() {
     assert!(store.notices()[0].contains("snapshot copy") && store.notices()[0].contains("memory.db-wal"));
     drop(store);
     assert_eq!(contents(folder.path()), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_to_the_side_files() {
+    let (_folder, path) = small();
+    let elsewhere = tempdir().unwrap();
+    let link = elsewhere.path().join("odd name?#%.db");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert_eq!(read_all(&Store::open(&link).unwrap()), 7);
+    let writer = Connection::open(&path).unwrap();
+    writer.pragma_update(None, "journal_mode", "WAL").unwrap();
+    writer.execute("UPDATE conversation SET title = 'New' WHERE id = 'garden'", []).unwrap();
+    let store = Store::open(&link).unwrap();
+    assert_eq!(store.load("garden").unwrap().title.as_deref(), Some("New"));
+    assert_eq!((store.notices().len(), store.path()), (1, link.as_path()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_an_odd_name_is_opened_in_place() {
+    let (folder, path) = small();
+    let odd = folder.path().join("100% odd?#ü.db");
+    fs::rename(&path, &odd).unwrap();
+    let store = Store::open(&odd).unwrap();
+    assert!(read_all(&store) == 7 && store.notices().is_empty());
+    assert!(refusal(Path::new("/dev/null")).contains("device"));
 }
 
 #[test]

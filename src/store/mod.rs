@@ -98,6 +98,10 @@ impl Store {
     }
 
     fn explain(&self, cause: &rusqlite::Error) -> StoreError {
+        // A reader may not undo what a writer left half done since the database was opened.
+        if open::needs_rollback(cause) {
+            return StoreError::Locked { path: self.path.clone() };
+        }
         open::explain(&self.path, &self.connection, cause)
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct Opened {
 
 /// Open `path` for reading, on the file itself when that leaves no trace, else on a copy.
 pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
+    let path = &follow(path);
     let header = inspect(path)?;
     for suffix in ["-wal", "-shm", "-journal"] {
         let side = beside(path, suffix);
@@ -45,7 +46,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
     // In WAL mode even a read-only connection makes `-wal` and `-shm`. Without a `-wal` there is nothing in it to
     // miss, so the file may be read as if it could not change.
     let immutable = if header.wal { "&immutable=1" } else { "" };
-    let uri = format!("file:{}?mode=ro{immutable}", escape(path));
+    let uri = format!("{}?mode=ro{immutable}", uri(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&uri, flags).map_err(|cause| StoreError::from_sqlite(path, &cause))?;
     match prepare(&connection) {
@@ -79,7 +80,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Refuse what is not a memsift database of a schema known here.
-pub(super) fn check_schema(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+fn check_schema(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let read = |cause: rusqlite::Error| explain(path, connection, &cause);
     let (application, version) = schema::identity(connection).map_err(read)?;
     let path = path.to_owned();
@@ -101,16 +102,20 @@ pub(super) fn check_schema(path: &Path, connection: &Connection) -> Result<(), S
 }
 
 /// What is known from the first bytes of a database.
-pub(super) struct Header {
+struct Header {
     wal: bool,
 }
 
 /// Tell apart everything that is no readable database before SQLite, which has one message for all of it, sees it.
-pub(super) fn inspect(path: &Path) -> Result<Header, StoreError> {
+fn inspect(path: &Path) -> Result<Header, StoreError> {
     let read = |cause| StoreError::from_io(path, cause);
     let meta = fs::metadata(path).map_err(read)?;
     if meta.is_dir() {
         return Err(StoreError::IsDirectory { path: path.to_owned() });
+    }
+    if !meta.is_file() {
+        let (path, looks) = (path.to_owned(), "is a device or a pipe".to_owned());
+        return Err(StoreError::NotADatabase { path, looks, next: "name a file on a disk".to_owned() });
     }
     let mut head = Vec::with_capacity(4096);
     File::open(path).map_err(read)?.take(4096).read_to_end(&mut head).map_err(read)?;
@@ -227,7 +232,7 @@ fn is_busy(cause: &rusqlite::Error) -> bool {
 }
 
 /// A journal appeared between our look at the folder and SQLite's: a read-only connection may not roll it back.
-fn needs_rollback(cause: &rusqlite::Error) -> bool {
+pub(super) fn needs_rollback(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
 
@@ -237,11 +242,28 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A path for a `file:` URI: SQLite reads `?`, `#` and `%` as its own.
-fn escape(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let text = if cfg!(windows) { format!("/{}", text.replace('\\', "/")) } else { text.into_owned() };
-    text.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+/// A path as a `file:` URI. All but plain characters are escaped: SQLite reads `?`, `#` and `%` as its own, and a path
+/// need not be UTF-8.
+fn uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    if path.is_absolute() {
+        uri.push_str(if cfg!(windows) { "///" } else { "//" });
+    }
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(byte)),
+            b'\\' | b':' if cfg!(windows) => uri.push(if byte == b':' { ':' } else { '/' }),
+            _ => uri.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    uri
+}
+
+/// Where a link leads: SQLite keeps side files beside the real file.
+fn follow(path: &Path) -> PathBuf {
+    let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    let real = if linked { fs::canonicalize(path).ok() } else { None };
+    real.unwrap_or_else(|| path.to_owned())
 }
 
 /// A private copy of a database and its side files, removed when dropped.
@@ -345,9 +367,10 @@ mod tests {
         assert!(not_a_database(path, &[0; 4096], 4096).to_string().contains("does not begin"));
     }
 
+    #[cfg(unix)]
     #[test]
-    fn paths_are_escaped_for_uris() {
-        #[cfg(unix)]
-        assert_eq!(escape(Path::new("/a b/100%?#.db")), "/a b/100%25%3f%23.db");
+    fn paths_become_uris() {
+        assert_eq!(uri(Path::new("/a b/100%?#.db")), "file:///a%20b/100%25%3f%23.db");
+        assert_eq!(uri(Path::new("ü.db")), "file:%c3%bc.db");
     }
 }

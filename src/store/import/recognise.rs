@@ -1,6 +1,8 @@
 //! Which format a file has, told from its content and never from its name. Knows the outlines of the formats; reads
 //! no conversation.
 
+use std::io::Read;
+
 use serde::Serialize;
 
 use super::super::StoreError;
@@ -75,6 +77,12 @@ impl Format {
 
 /// The format of a source.
 pub(super) fn recognise(source: &Source<'_>) -> Result<Format, StoreError> {
+    let mut head = Vec::new();
+    source.open(&Default::default())?.take(16).read_to_end(&mut head).map_err(|cause| source.io(cause))?;
+    if head.starts_with(b"SQLite format 3") {
+        let found = "it is a SQLite database; if memsift made it, open it instead of importing it".to_owned();
+        return Err(StoreError::UnknownFormat { file: source.name.clone(), found });
+    }
     let outline = outline(source.open(&Default::default())?);
     Format::of(&outline).ok_or_else(|| {
         let kind = if outline.array { "a list of objects" } else { "an object" };
@@ -122,5 +130,7 @@ mod tests {
         let text = recognise(&Source::text("x.json", r#"[{"id": 1, "query": "?"}]"#)).unwrap_err().to_string();
         assert!(text.contains("'id', 'query'") && text.contains("LoCoMo"), "{text}");
         assert!(recognise(&Source::text("x", "")).unwrap_err().to_string().contains("empty"));
+        let database = recognise(&Source::text("x", "SQLite format 3\0...")).unwrap_err().to_string();
+        assert!(database.contains("open it instead"), "{database}");
     }
 }
