@@ -11,5 +11,6 @@ pub mod passage;
 pub mod retrieve;
 pub mod scored;
 pub mod settings;
+pub mod store;
 pub mod trace;
 pub mod truncate;

@@ -1,0 +1,136 @@
+//! Which format a file has, told from its content and never from its name. Knows the outlines of the formats; reads
+//! no conversation.
+
+use std::io::Read;
+
+use serde::Serialize;
+
+use super::super::StoreError;
+use super::source::{Outline, Source, outline};
+
+/// A format that can be imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// A LoCoMo file: a list of samples with `conversation` and `qa`.
+    Locomo,
+    /// One chat of REALTALK.
+    Realtalk,
+    /// Questions of REALTALK, one a line.
+    RealtalkQuestions,
+    /// LongMemEval haystacks.
+    Longmemeval,
+    /// LongMemEval questions with their evidence turns, one a line.
+    LongmemevalEvidence,
+    /// One BEAM history.
+    Beam,
+    /// memsift's own lines of turns and questions.
+    Jsonl,
+}
+
+impl Format {
+    /// Name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Locomo => "LoCoMo",
+            Self::Realtalk => "REALTALK",
+            Self::RealtalkQuestions => "REALTALK questions",
+            Self::Longmemeval => "LongMemEval",
+            Self::LongmemevalEvidence => "LongMemEval evidence",
+            Self::Beam => "BEAM",
+            Self::Jsonl => "JSONL",
+        }
+    }
+
+    /// True for files that only say something about conversations of other files; they are read last.
+    pub(super) fn needs_conversations(self) -> bool {
+        matches!(self, Self::RealtalkQuestions | Self::LongmemevalEvidence)
+    }
+
+    fn of(outline: &Outline) -> Option<Self> {
+        let has = |key: &str| outline.keys.iter().any(|known| known == key);
+        let any = |keys: &[&str]| keys.iter().any(|key| has(key));
+        if has("haystack_sessions") {
+            return Some(Self::Longmemeval);
+        }
+        if has("conversation") && any(&["sample_id", "qa"]) {
+            return Some(Self::Locomo);
+        }
+        if outline.array {
+            return None;
+        }
+        if has("sessions") && any(&["conversation", "questions"]) {
+            Some(Self::Beam)
+        } else if outline.keys.iter().any(|key| super::locomo::session_number(key).is_some()) {
+            Some(Self::Realtalk)
+        } else if has("chat") && has("question") {
+            Some(Self::RealtalkQuestions)
+        } else if has("question_id") && has("evidence_sessions") {
+            Some(Self::LongmemevalEvidence)
+        } else if has("conversation") && any(&["session", "id", "speaker", "text", "question"]) {
+            Some(Self::Jsonl)
+        } else {
+            None
+        }
+    }
+}
+
+/// The format of a source.
+pub(super) fn recognise(source: &Source<'_>) -> Result<Format, StoreError> {
+    let mut head = Vec::new();
+    source.open(&Default::default())?.take(16).read_to_end(&mut head).map_err(|cause| source.io(cause))?;
+    if head.starts_with(b"SQLite format 3") {
+        let found = "it is a SQLite database; if memsift made it, open it instead of importing it".to_owned();
+        return Err(StoreError::UnknownFormat { file: source.name.clone(), found });
+    }
+    let outline = outline(source.open(&Default::default())?);
+    Format::of(&outline).ok_or_else(|| {
+        let kind = if outline.array { "a list of objects" } else { "an object" };
+        let mut keys = outline.keys.iter().take(8).map(|key| super::super::clean::clean_line(key, &mut 0).into_owned());
+        let found = match (source.bytes(), keys.next()) {
+            (Ok(0), _) => "the file is empty".to_owned(),
+            (_, None) => "no JSON object was found at its beginning".to_owned(),
+            (_, Some(first)) => {
+                let keys: Vec<String> = std::iter::once(first).chain(keys).map(|key| format!("'{key}'")).collect();
+                format!("it begins with {kind} with the keys {}", keys.join(", "))
+            }
+        };
+        StoreError::UnknownFormat { file: source.name.clone(), found }
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_their_keys() {
+        let rows = [
+            (r#"[{"qa": [], "conversation": {}, "sample_id": "c"}]"#, Some(Format::Locomo)),
+            (r#"{"sample_id": "c", "conversation": {}}"#, Some(Format::Locomo)),
+            (r#"{"name": {}, "session_1": []}"#, Some(Format::Realtalk)),
+            (r#"{"chat": "c", "qid": 0, "question": "?"}"#, Some(Format::RealtalkQuestions)),
+            (r#"[{"question_id": "x", "haystack_sessions": []}]"#, Some(Format::Longmemeval)),
+            (r#"{"question_id": "x", "evidence_sessions": []}"#, Some(Format::LongmemevalEvidence)),
+            (r#"{"conversation": "b", "sessions": [], "questions": []}"#, Some(Format::Beam)),
+            ("\u{feff}{\"conversation\": \"c\", \"text\": \"hi\"}", Some(Format::Jsonl)),
+            (r#"{"conversation": "c", "question": "?"}"#, Some(Format::Jsonl)),
+            (r#"[{"id": 1, "query": "?"}]"#, None),
+            ("hello", None),
+            ("", None),
+        ];
+        for (text, want) in rows {
+            assert_eq!(recognise(&Source::text("x", text)).ok(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_described() {
+        let text = recognise(&Source::text("x.json", r#"[{"id": 1, "query": "?"}]"#)).unwrap_err().to_string();
+        assert!(text.contains("'id', 'query'") && text.contains("LoCoMo"), "{text}");
+        assert!(recognise(&Source::text("x", "")).unwrap_err().to_string().contains("empty"));
+        let database = recognise(&Source::text("x", "SQLite format 3\0...")).unwrap_err().to_string();
+        assert!(database.contains("open it instead"), "{database}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Gold marked by hand, in a small file of memsift's own. Knows ids and questions; knows no database, so that marks
+//! outlive its path and its next import.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+
+/// Turns that the user marked as evidence, by conversation id and the words of the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marks {
+    path: PathBuf,
+    gold: Gold,
+    notice: Option<String>,
+}
+
+/// Conversation id, question, ids of turns.
+type Gold = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    version: u32,
+    gold: Gold,
+}
+
+const VERSION: u32 = 1;
+
+impl Marks {
+    /// Read the marks kept at `path`; none when there is no such file. A file that cannot be understood is set aside
+    /// as `<path>.bad` (or `.bad2` …), never overwritten; [`Marks::notice`] tells.
+    pub fn load(path: &Path) -> Result<Self, StoreError> {
+        let mut marks = Self { path: path.to_owned(), gold: Gold::new(), notice: None };
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(marks),
+            Err(cause) => return Err(StoreError::from_io(path, cause)),
+        };
+        let reason = match serde_json::from_slice::<Saved>(&bytes) {
+            Ok(saved) if saved.version == VERSION => {
+                marks.gold = saved.gold;
+                return Ok(marks);
+            }
+            Ok(saved) => format!("version {} is not known here", saved.version),
+            Err(fault) => fault.to_string(),
+        };
+        let aside = free_name(path);
+        fs::rename(path, &aside).map_err(|cause| StoreError::from_io(path, cause))?;
+        let aside = aside.display();
+        marks.notice = Some(format!("marks could not be read ({reason}); the file was set aside as '{aside}'"));
+        Ok(marks)
+    }
+
+    /// What the user should know about how the marks were read.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Ids of the turns marked for a question, in order.
+    pub fn gold_for(&self, conversation: &str, question: &str) -> Vec<String> {
+        let found = self.gold.get(conversation).and_then(|questions| questions.get(question.trim()));
+        found.map(|turns| turns.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Mark a turn, or take its mark away. True when it is marked afterwards.
+    pub fn toggle(&mut self, conversation: &str, question: &str, turn: &str) -> bool {
+        let questions = self.gold.entry(conversation.to_owned()).or_default();
+        let turns = questions.entry(question.trim().to_owned()).or_default();
+        let marked = !turns.remove(turn);
+        if marked {
+            turns.insert(turn.to_owned());
+        }
+        questions.retain(|_, turns| !turns.is_empty());
+        self.gold.retain(|_, questions| !questions.is_empty());
+        marked
+    }
+
+    /// Write the marks. The old file is there until the new one is complete.
+    pub fn save(&self) -> Result<(), StoreError> {
+        let failed = |cause| StoreError::from_io(&self.path, cause);
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let saved = Saved { version: VERSION, gold: self.gold.clone() };
+        let mut bytes = serde_json::to_vec_pretty(&saved).map_err(|fault| failed(fault.into()))?;
+        bytes.push(b'\n');
+        let fresh = suffixed(&self.path, &format!(".new{}", std::process::id()));
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&fresh)?;
+            file.write_all(&bytes)?;
+            file.sync_all()?;
+            fs::rename(&fresh, &self.path)
+        };
+        write().map_err(|cause| {
+            // The failure to write is what matters, not that of tidying up after it.
+            drop(fs::remove_file(&fresh));
+            failed(cause)
+        })
+    }
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn free_name(path: &Path) -> PathBuf {
+    let names = std::iter::once(".bad".to_owned()).chain((2..).map(|number| format!(".bad{number}")));
+    let mut free = names.map(|suffix| suffixed(path, &suffix)).skip_while(|name| name.exists());
+    free.next().unwrap_or_else(|| suffixed(path, ".bad"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/marks.json");
+        let mut marks = Marks::load(&path).unwrap();
+        assert!(marks.toggle("c", "Who? ", "D1:2"));
+        assert!(marks.toggle("c", "Who?", "D1:1"));
+        assert!(marks.toggle("c", "Where?", "D2:1"));
+        assert!(!marks.toggle("c", "Where?", "D2:1"));
+        marks.save().unwrap();
+        let again = Marks::load(&path).unwrap();
+        assert_eq!(again, marks);
+        assert_eq!(again.gold_for("c", " Who?"), ["D1:1", "D1:2"]);
+        assert!(again.gold_for("c", "Where?").is_empty());
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside the marks");
+    }
+
+    #[test]
+    fn a_broken_file_is_set_aside_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks.json");
+        for (round, content) in ["{\"version\": 1, \"gold", "{\"version\": 9, \"gold\": {}}"].iter().enumerate() {
+            fs::write(&path, content).unwrap();
+            let marks = Marks::load(&path).unwrap();
+            let name = if round == 0 { "marks.json.bad" } else { "marks.json.bad2" };
+            assert!(marks.notice().unwrap().contains(name), "{:?}", marks.notice());
+            assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), *content);
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let mut marks = Marks { path: file.join("marks.json"), gold: Gold::new(), notice: None };
+        marks.toggle("c", "q", "t");
+        assert!(marks.save().is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! The store: memsift's own SQLite database of histories, opened so that nothing of the user's is ever changed. Knows
+//! how to open and read; [`import`] alone writes, and only to databases that it was told to write.
+
+pub mod clean;
+mod error;
+pub mod import;
+pub mod marks;
+mod open;
+mod read;
+pub mod schema;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+
+pub use error::StoreError;
+
+use crate::history::{Conversation, ConversationSummary};
+
+/// A memsift database, open for reading only.
+///
+/// The file and its folder stay byte for byte as they were: no journal, `-wal` or `-shm` appears beside it. When that
+/// cannot be promised, or another process is in the middle of a change, a private copy is read instead and
+/// [`Store::notices`] says so.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    notices: Vec<String>,
+    fingerprint: String,
+    connection: Connection,
+    /// Declared after the connection, so that the copy is removed when nothing reads it any more.
+    _copy: Option<open::Snapshot>,
+}
+
+impl Store {
+    /// Open a database. Every way in which this can fail has its own [`StoreError`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let opened = open::open(path)?;
+        let mut store = Self {
+            path: path.to_owned(),
+            notices: opened.notices,
+            fingerprint: String::new(),
+            connection: opened.connection,
+            _copy: opened.copy,
+        };
+        store.fingerprint = store.fingerprint_now()?;
+        Ok(store)
+    }
+
+    /// All conversations, in the order in which they were imported.
+    pub fn summaries(&self) -> Result<Vec<ConversationSummary>, StoreError> {
+        read::summaries(&self.connection).map_err(|cause| self.explain(&cause))
+    }
+
+    /// One conversation with its questions and gold.
+    pub fn load(&self, conversation_id: &str) -> Result<Conversation, StoreError> {
+        let found = read::conversation(&self.connection, conversation_id).map_err(|cause| self.explain(&cause))?;
+        match found {
+            Some(conversation) => Ok(conversation),
+            None => Err(StoreError::NoSuchConversation {
+                path: self.path.clone(),
+                id: conversation_id.to_owned(),
+                known: names(&self.summaries()?),
+            }),
+        }
+    }
+
+    /// What the database holds, as 64 hexadecimal digits: SHA-256 over the id, the digest and the counts of every
+    /// conversation and over the questions that were attached later. Copying, moving, vacuuming or importing the same files again does not change it; other turns,
+    /// times or imported questions do. Rows edited by hand without a new digest are not noticed.
+    pub fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
+    }
+
+    /// The path that was asked for, also when a copy is read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the user should know about how the database was opened.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    fn fingerprint_now(&self) -> Result<String, StoreError> {
+        let rows = read::digests(&self.connection).map_err(|cause| self.explain(&cause))?;
+        if rows.is_empty() {
+            return Err(StoreError::NoConversations { path: self.path.clone() });
+        }
+        let mut hash = Sha256::new();
+        for row in rows {
+            // A line feed cannot occur in a cleaned id, so no two lists of rows run together to the same bytes.
+            hash.update(row.as_bytes());
+            hash.update(b"\n");
+        }
+        Ok(hex(&hash.finalize()))
+    }
+
+    fn explain(&self, cause: &rusqlite::Error) -> StoreError {
+        // A reader may not undo what a writer left half done since the database was opened.
+        if open::needs_rollback(cause) {
+            return StoreError::Locked { path: self.path.clone() };
+        }
+        open::explain(&self.path, &self.connection, cause)
+    }
+}
+
+fn names(summaries: &[ConversationSummary]) -> String {
+    const SHOWN: usize = 8;
+    let mut list: Vec<String> = summaries.iter().take(SHOWN).map(|row| format!("'{}'", row.id)).collect();
+    if let Some(more) = summaries.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        list.push(format!("{more} more"));
+    }
+    list.join(", ")
+}
+
+/// Bytes as lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_can_move_to_another_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<Store>();
+    }
+
+    #[test]
+    fn the_list_of_names_is_short() {
+        let row = |n: usize| ConversationSummary { id: format!("c{n}"), ..Default::default() };
+        let rows: Vec<_> = (0..10).map(row).collect();
+        assert_eq!(names(&rows), "'c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 2 more");
+    }
+}
