@@ -26,22 +26,21 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// The matrix with `cell(input, output)`; columns beyond `outputs` are zero.
-    pub(super) fn new(inputs: usize, outputs: usize, cell: impl Fn(usize, usize) -> f32) -> Self {
+    /// The matrix whose columns are `column(output)`, slices of `inputs` values; missing columns
+    /// and values are zero.
+    pub(super) fn new<C: AsRef<[f32]>>(
+        inputs: usize,
+        outputs: usize,
+        column: impl Fn(usize) -> C,
+    ) -> Self {
         let panels = outputs.div_ceil(PANEL);
-        let mut cells = Vec::with_capacity(panels * inputs);
-        for panel in 0..panels {
-            for input in 0..inputs {
-                cells.push(std::array::from_fn(|vector| {
-                    std::array::from_fn(|lane| {
-                        let output = panel * PANEL + vector * LANES + lane;
-                        if output < outputs {
-                            cell(input, output)
-                        } else {
-                            0.0
-                        }
-                    })
-                }));
+        let mut cells = vec![[[0.0; LANES]; VECTORS]; panels * inputs];
+        for (index, panel) in cells.chunks_mut(inputs).enumerate() {
+            for place in 0..PANEL.min(outputs - index * PANEL) {
+                let values = column(index * PANEL + place);
+                for (cell, value) in panel.iter_mut().zip(values.as_ref()) {
+                    cell[place / LANES][place % LANES] = *value;
+                }
             }
         }
         Self {
@@ -164,7 +163,8 @@ mod tests {
     fn every_number_of_rows_gives_the_plain_product() {
         let (inputs, outputs) = (7, 37);
         let cell = |i: usize, o: usize| ((i * 31 + o * 17) % 23) as f32 - 11.0;
-        let matrix = Matrix::new(inputs, outputs, cell);
+        let column = |o: usize| (0..inputs).map(|i| cell(i, o)).collect::<Vec<_>>();
+        let matrix = Matrix::new(inputs, outputs, column);
         assert_eq!(matrix.width(), 48);
         let (mut out, mut spread) = (Vec::new(), Vec::new());
         for count in 0..30 {

@@ -32,7 +32,7 @@ impl TagLayer {
         let count = settings.labels.len();
         let (_, weights) = model.array("softmax", 0, "W", &[count, WIDTH])?;
         let (_, mut bias) = model.array("softmax", 0, "b", &[count])?;
-        let weights = Matrix::new(WIDTH, count, |i, o| weights[o * WIDTH + i]);
+        let weights = Matrix::new(WIDTH, count, |o| &weights[o * WIDTH..(o + 1) * WIDTH]);
         bias.resize(weights.width(), 0.0);
         Ok(Self {
             labels: settings.labels.iter().map(|label| intern(label)).collect(),

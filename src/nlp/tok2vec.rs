@@ -143,30 +143,37 @@ impl Tok2Vec {
         let (mixer_head, weights) = Head::load(file, 0, inputs)?;
         // Weights are stored [output][piece][input]; `wide` counts [piece][output].
         let row = |wide: usize| (wide % WIDTH) * PIECES + wide / WIDTH;
-        let mixer = Matrix::new(inputs, WIDE, |i, o| weights[row(o) * inputs + i]);
+        let mixer = Matrix::new(inputs, WIDE, |wide| {
+            &weights[row(wide) * inputs..(row(wide) + 1) * inputs]
+        });
         let window = 3 * WIDTH;
         let (first_head, weights) = Head::load(file, 1, window)?;
-        let first = Matrix::new(WIDTH, 3 * WIDE, |i, o| {
-            weights[row(o % WIDE) * window + o / WIDE * WIDTH + i]
+        let first = Matrix::new(WIDTH, 3 * WIDE, |o| {
+            let start = row(o % WIDE) * window + o / WIDE * WIDTH;
+            &weights[start..start + WIDTH]
         });
         let mut far_padding = [0.0; WIDTH];
         first_head.finish(&[0.0; WIDE], &mut far_padding);
         let mut rest = Vec::with_capacity(DEPTH - 1);
         for layer in 1..DEPTH {
             let (head, weights) = Head::load(file, layer + 1, window)?;
-            let tap =
-                |i: usize, o: usize, place: usize| weights[row(o) * window + place * WIDTH + i];
+            // The weights of one value before the maximum, for one position of the window.
+            let tap = |wide: usize, place: usize| {
+                let start = row(wide) * window + place * WIDTH;
+                &weights[start..start + WIDTH]
+            };
             let mixed = |sign: f32| {
-                Matrix::new(WIDTH, WIDE, |i, o| {
-                    (tap(i, o, 0) + tap(i, o, 2) + sign * tap(i, o, 1)) / 2.0
+                Matrix::new(WIDTH, WIDE, |wide| -> [f32; WIDTH] {
+                    let (previous, this, next) = (tap(wide, 0), tap(wide, 1), tap(wide, 2));
+                    std::array::from_fn(|i| (previous[i] + next[i] + sign * this[i]) / 2.0)
                 })
             };
             rest.push(Convolution {
                 parts: [
-                    Matrix::new(WIDTH, WIDE, |i, o| tap(i, o, 0)),
+                    Matrix::new(WIDTH, WIDE, |wide| tap(wide, 0)),
                     mixed(1.0),
                     mixed(-1.0),
-                    Matrix::new(WIDTH, WIDE, |i, o| tap(i, o, 2)),
+                    Matrix::new(WIDTH, WIDE, |wide| tap(wide, 2)),
                 ],
                 head,
             });

@@ -73,14 +73,14 @@ impl Scorer {
         padded_bias.resize(actions.next_multiple_of(super::dense::PANEL), 0.0);
         Ok(Self {
             slots,
-            projection: Matrix::new(WIDTH, HIDDEN, |i, o| projection[o * WIDTH + i]),
+            projection: Matrix::new(WIDTH, HIDDEN, |o| row(&projection, o, WIDTH)),
             projection_bias,
-            features: Matrix::new(HIDDEN, slots * WIDE, |i, o| weights[stored(o) * HIDDEN + i]),
+            features: Matrix::new(HIDDEN, slots * WIDE, |o| row(&weights, stored(o), HIDDEN)),
             padding: (0..slots * WIDE)
                 .map(|wide| padding[stored(wide)])
                 .collect(),
             hidden_bias: (0..WIDE).map(|wide| bias[stored(wide)]).collect(),
-            upper: Matrix::new(HIDDEN, actions, |i, o| upper[o * HIDDEN + i]),
+            upper: Matrix::new(HIDDEN, actions, |o| row(&upper, o, HIDDEN)),
             upper_bias: padded_bias,
             actions,
         })
@@ -134,6 +134,11 @@ impl Scorer {
         self.upper.multiply(hidden, scores, spread);
         add(scores, &self.upper_bias);
     }
+}
+
+/// Row number `at` of a matrix whose rows have `width` values.
+fn row(matrix: &[f32], at: usize, width: usize) -> &[f32] {
+    &matrix[at * width..(at + 1) * width]
 }
 
 /// The first best of the actions in `allowed`, with its score.
