@@ -66,7 +66,8 @@ impl EntityRecogniser {
         })
     }
 
-    /// The entities of the text whose token vectors (of the recogniser's own network) are given.
+    /// The entities of the text whose token vectors (of the recogniser's own network) are given;
+    /// `watch` sees the slots and scores of every state that was scored.
     pub(super) fn entities(
         &self,
         vectors: &[f32],

@@ -75,13 +75,8 @@ impl Parser {
         })
     }
 
-    /// The scorer, for the test of its values.
-    #[cfg(test)]
-    pub(super) fn scorer(&self) -> &Scorer {
-        &self.scorer
-    }
-
-    /// Parses the text whose shared token vectors are given. `is_space` tells space tokens.
+    /// Parses the text whose shared token vectors are given. `is_space` tells space tokens; `watch`
+    /// sees the slots and scores of every state that was scored.
     pub(super) fn parse(
         &self,
         vectors: &[f32],
@@ -370,8 +365,8 @@ impl Tree {
     fn sentences_are_closed(&self, starts: &[bool]) -> bool {
         let count = self.heads.len();
         let mut begin = 0;
-        for at in 0..count {
-            if (at > 0 && starts[at]) || at + 1 == count {
+        for (at, starts) in starts.iter().enumerate() {
+            if (at > 0 && *starts) || at + 1 == count {
                 let inside = begin..=at;
                 if !(begin..at).all(|token| inside.contains(&self.heads[token])) {
                     return false;

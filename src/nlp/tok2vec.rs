@@ -250,6 +250,24 @@ impl Tok2Vec {
         out.extend_from_slice(&space.rows[skip..skip + count * WIDTH]);
     }
 
+    /// What each of the four convolutions makes of the tokens, for the test of their values.
+    #[cfg(test)]
+    pub(super) fn layers(&self, inputs: &[&[f32]]) -> Vec<Vec<f32>> {
+        let mut space = Workspace::default();
+        let tokens = |rows: &[f32]| {
+            let skip = MARGIN * WIDTH;
+            rows[skip..skip + inputs.len() * WIDTH].to_vec()
+        };
+        self.first_convolution(inputs, &mut space.rows);
+        let mut layers = vec![tokens(&space.rows)];
+        for (layer, convolution) in self.rest.iter().enumerate() {
+            let outputs = inputs.len() + 2 * (MARGIN - layer - 1);
+            convolution.apply((layer + 1) * WIDTH, outputs, &mut space);
+            layers.push(tokens(&space.rows));
+        }
+        layers
+    }
+
     /// Fills `rows` with `MARGIN` padding rows, the tokens, and `MARGIN` padding rows.
     fn first_convolution(&self, inputs: &[&[f32]], rows: &mut Vec<f32>) {
         let count = inputs.len();

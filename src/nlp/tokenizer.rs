@@ -52,11 +52,14 @@ pub(super) struct Tokenizer {
     cache: RwLock<Cache>,
 }
 
+/// A lexeme and the NORM that a special case has given it.
+type Known = (Option<Box<str>>, Arc<Lexeme>);
+
 /// What earlier texts taught; results never depend on it. Emptied when full.
 #[derive(Debug, Default)]
 struct Cache {
     chunks: HashMap<Box<str>, Arc<[Arc<Lexeme>]>>,
-    lexemes: HashMap<Box<str>, Vec<(Option<Box<str>>, Arc<Lexeme>)>>,
+    lexemes: HashMap<Box<str>, Vec<Known>>,
     lexeme_count: usize,
 }
 
