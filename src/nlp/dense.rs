@@ -1,7 +1,10 @@
 //! Knows how to multiply small f32 matrices quickly; must not know what the numbers stand for.
 //!
-//! Written so that the compiler turns the inner loops into vector instructions on any machine:
-//! four lanes, and inputs repeated four times so that no instruction is spent on spreading them.
+//! Products are computed by the widest vector units at hand. The loops in this file are for
+//! machines where none of those is known; they are written so that the compiler can still use
+//! four lanes, with inputs repeated four times so that no instruction is spent on spreading them.
+
+use super::wide::Product;
 
 /// Lanes of the narrowest vector unit.
 const LANES: usize = 4;
@@ -61,6 +64,16 @@ impl Matrix {
         let count = rows.len() / self.inputs;
         out.resize(count * self.width, 0.0);
         if count == 0 {
+            return;
+        }
+        let product = Product {
+            rows,
+            cells: self.cells.as_flattened().as_flattened(),
+            inputs: self.inputs,
+            out,
+            width: self.width,
+        };
+        if pulp::Arch::new().dispatch(product) {
             return;
         }
         let blocks = count.div_ceil(MOST_ROWS);

@@ -25,6 +25,7 @@ mod tokenizer;
 mod transition;
 mod unicode;
 mod url;
+mod wide;
 
 use std::sync::{Mutex, PoisonError};
 
