@@ -1,4 +1,5 @@
 //! memsift: why did the evidence fall out of the context?
 
 pub mod history;
+pub mod models;
 pub mod moment;

@@ -218,14 +218,7 @@ fn read_realtalk(text: &str) -> Option<Moment> {
     let mut parts = date.splitn(3, '.');
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
     let time = Time::parse(clock.trim(), ISO_SECOND).or_else(|_| Time::parse(clock.trim(), ISO_MINUTE)).ok()?;
-    Moment::civil(
-        year.parse().ok()?,
-        month.parse().ok()?,
-        day.parse().ok()?,
-        time.hour(),
-        time.minute(),
-        time.second(),
-    )
+    Moment::civil(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?, time.hour(), time.minute(), time.second())
 }
 
 /// `2023/05/30 (Tue) 23:40`
@@ -237,14 +230,7 @@ fn read_longmemeval(text: &str) -> Option<Moment> {
         Some(clock) => Time::parse(clock, ISO_MINUTE).or_else(|_| Time::parse(clock, ISO_SECOND)).ok()?,
         None => Time::MIDNIGHT,
     };
-    Moment::civil(
-        year.parse().ok()?,
-        month.parse().ok()?,
-        day.parse().ok()?,
-        time.hour(),
-        time.minute(),
-        time.second(),
-    )
+    Moment::civil(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?, time.hour(), time.minute(), time.second())
 }
 
 /// `March-15-2024`
@@ -255,8 +241,7 @@ fn read_beam(text: &str) -> Option<Moment> {
 }
 
 fn month_number(name: &str) -> Option<u8> {
-    const MONTHS: [&str; 12] =
-        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let name = name.trim().to_ascii_lowercase();
     let at = MONTHS.iter().position(|month| name.starts_with(month))?;
     u8::try_from(at + 1).ok()
