@@ -3,3 +3,4 @@
 pub mod history;
 pub mod models;
 pub mod moment;
+pub mod rank;

@@ -81,7 +81,7 @@ pub(super) fn sha256_of(path: &Path) -> Result<String, ModelError> {
 }
 
 /// Lower-case hexadecimal digits of some bytes.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a string cannot fail.
