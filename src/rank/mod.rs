@@ -1,0 +1,113 @@
+//! The rankers, the only learned stage: cross-encoders, token encoders, late interaction, and the cache of what they
+//! computed. Knows texts, models and vectors; nothing of chats, settings or screens.
+//!
+//! Everything is computed in the caller's thread and the thread pool behind it. A caller that wants to stream results
+//! or to stop in between hands over a few passages a call: a call sets nothing up.
+
+mod bert;
+mod cache;
+mod error;
+mod kernels;
+mod maxsim;
+mod minilm;
+mod small_cross_encoder;
+mod weights;
+mod wordpiece;
+
+pub use cache::{Cache, CacheKey};
+pub use error::RankError;
+pub use maxsim::{MaxSim, PassageScore, PassageVectors, TokenMatch, cosine, maxsim, maxsim_matches};
+pub use minilm::MiniLm;
+pub use small_cross_encoder::SmallCrossEncoder;
+pub use wordpiece::TokenPiece;
+
+/// Which weights computed something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ModelId {
+    /// Name for people.
+    pub name: String,
+    /// SHA-256 of the weights (for an adapter: of the base's SHA-256 and the adapter's bytes), hexadecimal.
+    pub hash: String,
+}
+
+/// A model that reads question and passage together and gives one score a pair.
+pub trait CrossEncoder: Send + Sync {
+    /// Which weights.
+    fn model(&self) -> &ModelId;
+    /// Longest pair in tokens, specials included.
+    fn max_tokens(&self) -> usize;
+    /// Scores each passage against the question; one result a passage, in order, independent of its neighbours.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`] or [`RankError::Compute`]; then nothing was scored.
+    fn score(&self, question: &str, passages: &[&str]) -> Result<Vec<PairScore>, RankError>;
+}
+
+/// What a cross-encoder says about one pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairScore {
+    /// The raw output.
+    pub logit: f32,
+    /// Sigmoid of the logit, in (0, 1).
+    pub score: f32,
+    /// Tokens of the pair that the model read, specials included.
+    pub tokens: u32,
+    /// Passage tokens that did not fit, when there are any.
+    pub clipped: Option<u32>,
+}
+
+impl PairScore {
+    /// A score from its logit.
+    #[must_use]
+    pub fn new(logit: f32, tokens: u32, clipped: Option<u32>) -> Self {
+        Self { logit, score: 1.0 / (1.0 + (-logit).exp()), tokens, clipped }
+    }
+}
+
+/// A model that gives one vector a token, and one vector a text.
+pub trait TokenEncoder: Send + Sync {
+    /// Which weights.
+    fn model(&self) -> &ModelId;
+    /// Longest text in tokens, specials included.
+    fn max_tokens(&self) -> usize;
+    /// Encodes a question.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`] or [`RankError::Compute`].
+    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError>;
+    /// Encodes passages; one result a passage, in order, independent of its neighbours.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`] or [`RankError::Compute`]; then nothing was encoded.
+    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError>;
+    /// The tokens of a text in the order of [`TokenVectors::vectors`], for display.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`].
+    fn tokens(&self, text: &str) -> Result<Vec<TokenPiece>, RankError>;
+}
+
+/// The vectors of one text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenVectors {
+    /// Numbers a vector.
+    pub dim: usize,
+    /// Vectors, that is tokens without specials.
+    pub tokens: usize,
+    /// `tokens` x `dim`, row-major, each row of unit length.
+    pub vectors: Vec<f32>,
+    /// `dim` numbers of unit length: the mean over all tokens, specials included.
+    pub sentence: Vec<f32>,
+    /// Tokens that did not fit into the model.
+    pub clipped: u32,
+}
+
+impl TokenVectors {
+    /// Rounds all numbers to half precision, as the [`Cache`] does. Whoever caches vectors rounds them before the first
+    /// use, so that a question scores the same passages the same before and after they are cached.
+    pub fn round_to_half(&mut self) {
+        for number in self.vectors.iter_mut().chain(&mut self.sentence) {
+            *number = half::f16::from_f32(*number).to_f32();
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! memsift's small cross-encoder: an adapter that is part of the program, merged into all-MiniLM-L6-v2. Knows the
+//! adapter's format and its base; nothing of where passages come from.
+//!
+//! How it was made and how good it is: `small_cross_encoder/CARD.md`. The recipe lies beside it.
+
+use std::sync::Arc;
+
+use candle_core::{Tensor, bail};
+
+use super::bert::{Bert, Keep, Layer, Linear, linear_names, with_slice};
+use super::kernels::Norm;
+use super::minilm::MiniLm;
+use super::weights::{Weights, metadata, sha256};
+use super::wordpiece::{Rows, WordPiece};
+use super::{CrossEncoder, ModelId, PairScore, RankError, TokenEncoder};
+
+/// The adapter: LoRA matrices, layer norms and the scoring head, f16.
+static ADAPTER: &[u8] = include_bytes!("small_cross_encoder/small-cross-encoder.safetensors");
+/// Tokens that a passage keeps even beside a question that fills the model.
+const LEAST_PASSAGE_TOKENS: usize = 16;
+
+/// The model, loaded. It shares the embeddings (half of the weights) with the encoder it was built on.
+pub struct SmallCrossEncoder {
+    id: ModelId,
+    max_tokens: usize,
+    words: Arc<WordPiece>,
+    bert: Bert,
+    pooler: Linear,
+    /// One number a hidden unit.
+    classifier: Vec<f32>,
+    classifier_bias: f32,
+}
+
+impl SmallCrossEncoder {
+    /// Merges the adapter into a loaded base.
+    ///
+    /// # Errors
+    /// [`RankError::WrongBase`] when the base has other weights than the adapter was trained on,
+    /// [`RankError::Adapter`] when the adapter in the program is damaged.
+    pub fn on(base: &MiniLm) -> Result<Self, RankError> {
+        let damaged = |reason: String| RankError::Adapter { reason };
+        let metadata = metadata(ADAPTER).ok_or_else(|| damaged("it has no description".to_owned()))?;
+        let number = |key: &str| metadata.get(key).and_then(|value| value.parse::<u32>().ok());
+        let (Some(rank), Some(alpha), Some(max), Some(wanted)) =
+            (number("lora_rank"), number("lora_alpha"), number("max_length"), metadata.get("base_sha256"))
+        else {
+            return Err(damaged("its description is incomplete".to_owned()));
+        };
+        if *wanted != base.model().hash {
+            return Err(RankError::WrongBase { wanted: wanted.clone(), found: base.model().hash.clone() });
+        }
+        let scale = f64::from(alpha) / f64::from(rank);
+        let hash = sha256(format!("{wanted} {}", sha256(ADAPTER)).as_bytes());
+        let id = ModelId { name: "small-cross-encoder".to_owned(), hash };
+        Self::merge(base, id, scale, max as usize).map_err(|error| damaged(error.to_string()))
+    }
+
+    fn merge(base: &MiniLm, id: ModelId, scale: f64, max_tokens: usize) -> candle_core::Result<Self> {
+        let adapter = Weights::new(ADAPTER)?;
+        let norm = |name: String| -> candle_core::Result<Norm> {
+            let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
+            Ok(Norm { weight: adapter.numbers(&weight)?, bias: adapter.numbers(&bias)? })
+        };
+        // W + scale B A, for matrices that lie below each other in one.
+        let merged = |linear: &Linear, names: &[String]| -> candle_core::Result<Linear> {
+            let mut deltas = Vec::with_capacity(names.len());
+            for name in names {
+                let b = adapter.tensor(&format!("{name}.lora_B"))?;
+                deltas.push(b.matmul(&adapter.tensor(&format!("{name}.lora_A"))?)?);
+            }
+            let weight = (&linear.weight + (Tensor::cat(&deltas, 0)? * scale)?)?;
+            Ok(Linear { weight, bias: linear.bias.clone() })
+        };
+        let layer = |(i, layer): (usize, &Layer)| -> candle_core::Result<Layer> {
+            let [qkv @ .., attention_out, up, down] = &linear_names(i);
+            Ok(Layer {
+                attention: merged(&layer.attention, qkv)?,
+                attention_out: merged(&layer.attention_out, std::slice::from_ref(attention_out))?,
+                attention_norm: norm(format!("encoder.layer.{i}.attention.output.LayerNorm"))?,
+                up: merged(&layer.up, std::slice::from_ref(up))?,
+                down: merged(&layer.down, std::slice::from_ref(down))?,
+                output_norm: norm(format!("encoder.layer.{i}.output.LayerNorm"))?,
+            })
+        };
+        let layers = base.bert.layers().iter().enumerate().map(layer).collect::<candle_core::Result<Vec<_>>>()?;
+        let &[classifier_bias] = adapter.numbers("classifier.bias")?.as_slice() else {
+            bail!("its head has more than one output");
+        };
+        Ok(Self {
+            id,
+            max_tokens,
+            words: Arc::clone(&base.words),
+            bert: base.bert.with_layers(layers),
+            pooler: Linear {
+                weight: adapter.tensor("pooler.dense.weight")?,
+                bias: adapter.numbers("pooler.dense.bias")?,
+            },
+            classifier: adapter.numbers("classifier.weight")?,
+            classifier_bias,
+        })
+    }
+
+    /// Logits from the hidden states of the first tokens, a row a pair.
+    fn head(&self, firsts: Vec<f32>, pairs: usize) -> candle_core::Result<Vec<f32>> {
+        let firsts = Tensor::from_vec(firsts, (pairs, self.bert.hidden()), &candle_core::Device::Cpu)?;
+        let pooled = firsts.matmul(&self.pooler.weight.t()?)?;
+        with_slice(&pooled, |pooled| {
+            let logit = |row: &[f32]| {
+                let units = row.iter().zip(&self.pooler.bias).zip(&self.classifier);
+                units.map(|((x, b), w)| (x + b).tanh() * w).sum::<f32>() + self.classifier_bias
+            };
+            Ok(pooled.chunks_exact(self.bert.hidden()).map(logit).collect())
+        })
+    }
+}
+
+impl CrossEncoder for SmallCrossEncoder {
+    fn model(&self) -> &ModelId {
+        &self.id
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    fn score(&self, question: &str, passages: &[&str]) -> Result<Vec<PairScore>, RankError> {
+        if passages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let question = self.words.ids(question)?;
+        let mut rows = Rows::default();
+        let mut clipped = Vec::with_capacity(passages.len());
+        for passage in passages {
+            let ids = self.words.ids(passage)?;
+            clipped.push(self.words.push_pair(&question, &ids, self.max_tokens, LEAST_PASSAGE_TOKENS, &mut rows));
+        }
+        let logits = self.head(self.bert.forward(&rows, Keep::First)?, passages.len())?;
+        let lengths = rows.bounds.windows(2).map(|pair| pair.iter().rev().copied().reduce(|end, start| end - start));
+        Ok(logits
+            .into_iter()
+            .zip(lengths)
+            .zip(clipped)
+            .map(|((logit, length), clipped)| {
+                let tokens = u32::try_from(length.unwrap_or(0)).unwrap_or(u32::MAX);
+                PairScore::new(logit, tokens, u32::try_from(clipped).ok().filter(|&clipped| clipped > 0))
+            })
+            .collect())
+    }
+}
