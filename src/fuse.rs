@@ -87,13 +87,24 @@ pub fn fuse(scored: &Scored, settings: &Settings) -> Fused {
     let mut assumptions = Vec::new();
     let ce = view(scored, |at| scored.ce.value(at), |at| scored.ce.rank(at));
     let colbert = view(scored, |at| scored.colbert.value(at), |at| scored.colbert.rank(at));
-    let wants_ce = matches!(
-        settings.fusion,
-        Fusion::Rrf | Fusion::Rrf3 | Fusion::MinMax | Fusion::ScoreZ | Fusion::Ce
-    );
+    let wants_ce = matches!(settings.fusion, Fusion::Rrf | Fusion::Rrf3 | Fusion::MinMax | Fusion::ScoreZ | Fusion::Ce);
     let wants_colbert = !matches!(settings.fusion, Fusion::Ce | Fusion::Dense | Fusion::Match | Fusion::Order);
-    note(&mut assumptions, wants_ce, &ce, candidates.len(), Assumption::NoCrossEncoder, Assumption::CrossEncoderPartial);
-    note(&mut assumptions, wants_colbert, &colbert, candidates.len(), Assumption::NoColbert, Assumption::ColbertPartial);
+    note(
+        &mut assumptions,
+        wants_ce,
+        &ce,
+        candidates.len(),
+        Assumption::NoCrossEncoder,
+        Assumption::CrossEncoderPartial,
+    );
+    note(
+        &mut assumptions,
+        wants_colbert,
+        &colbert,
+        candidates.len(),
+        Assumption::NoColbert,
+        Assumption::ColbertPartial,
+    );
     let lost = |wanted: bool, view: &View| !wanted || view.scored() == 0;
     if (wants_ce || wants_colbert) && lost(wants_ce, &ce) && lost(wants_colbert, &colbert) {
         assumptions.retain(|assumption| assumption.is_provisional());
@@ -145,9 +156,7 @@ pub fn fuse(scored: &Scored, settings: &Settings) -> Fused {
                 assumptions.push(Assumption::NoDense);
                 return rows_of(candidates, assumptions, |at| (scored.match_score(at), 0.0));
             }
-            sorted(candidates, assumptions, |at| {
-                (0.0, scored.dense.value(position(at)).unwrap_or(BELOW_EVERY_SCORE))
-            })
+            sorted(candidates, assumptions, |at| (0.0, scored.dense.value(position(at)).unwrap_or(BELOW_EVERY_SCORE)))
         }
         Fusion::Match => sorted(candidates, assumptions, |at| (scored.match_score(position(at)), 0.0)),
         Fusion::Order => sorted(candidates, assumptions, |at| (-(at as f64), 0.0)),

@@ -108,7 +108,10 @@ enum Answer {
 }
 
 /// Starts a server; returns its address and the requests it has seen.
-fn serve(behaviour: Behaviour) -> (String, Arc<Mutex<Vec<(String, Option<usize>)>>>) {
+/// What the server was asked for: path, and first byte of a range.
+type Asked = Arc<Mutex<Vec<(String, Option<usize>)>>>;
+
+fn serve(behaviour: Behaviour) -> (String, Asked) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let seen = Arc::new(Mutex::new(Vec::new()));

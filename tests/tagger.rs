@@ -16,9 +16,7 @@ use serde_json::Value;
 fn model_folder() -> Option<PathBuf> {
     let models = match std::env::var_os("MEMSIFT_MODELS") {
         Some(models) => PathBuf::from(models),
-        None => directories::ProjectDirs::from("", "", "memsift")?
-            .data_dir()
-            .join("models"),
+        None => directories::ProjectDirs::from("", "", "memsift")?.data_dir().join("models"),
     };
     let folder = models.join("en_core_web_sm");
     if !folder.is_dir() {
@@ -52,9 +50,7 @@ fn column(token: &Token, text: &str, analysis: &Analysis, column: &str) -> Value
         "sent_start" => token.sent_start.into(),
         "ent_iob" => token.ent_iob.into(),
         "ent_type" => {
-            let entity = token
-                .entity
-                .and_then(|at| analysis.entities.get(at as usize));
+            let entity = token.entity.and_then(|at| analysis.entities.get(at as usize));
             entity.map_or("", |entity| entity.label).into()
         }
         other => panic!("unknown column {other}"),
@@ -81,10 +77,7 @@ fn check_invariants(text: &str, analysis: &Analysis) {
             at += 1;
         }
         assert!(token.head < analysis.tokens.len());
-        assert_eq!(
-            token.dep == "ROOT",
-            token.head == number && token.dep != "dep"
-        );
+        assert_eq!(token.dep == "ROOT", token.head == number && token.dep != "dep");
         assert_eq!(token.entity.is_none(), token.ent_iob == 2);
     }
     assert_eq!(at, text.len());
@@ -107,16 +100,11 @@ fn tricky_texts_are_annotated_as_by_spacy() {
         check_invariants(text, &analysis);
         assert_eq!(entities(text, &analysis), want["ents"], "{text:?}");
         assert_eq!(tagger.entities(text).entities, analysis.entities);
-        for (name, values) in want
-            .iter()
-            .filter(|(name, _)| !["text", "ents"].contains(&&***name))
-        {
+        for (name, values) in want.iter().filter(|(name, _)| !["text", "ents"].contains(&&***name)) {
             let got = analysis.tokens.iter().map(|token| {
                 let value = column(token, text, &analysis, name);
                 // The fixture keeps truth values as numbers to stay small.
-                value
-                    .as_bool()
-                    .map_or(value, |truth| u8::from(truth).into())
+                value.as_bool().map_or(value, |truth| u8::from(truth).into())
             });
             assert_eq!(got.collect::<Value>(), *values, "{name} of {text:?}");
         }
@@ -137,30 +125,17 @@ fn all_reference_texts_are_annotated_as_by_spacy() {
         return;
     };
     let mut lines = String::new();
-    flate2::read::GzDecoder::new(file)
-        .read_to_string(&mut lines)
-        .unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut lines).unwrap();
     let lines: Vec<&str> = lines.lines().collect();
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let differing: Vec<String> = std::thread::scope(|scope| {
         let parts = lines.chunks(lines.len().div_ceil(workers));
-        let threads: Vec<_> = parts
-            .map(|part| {
-                scope.spawn(|| {
-                    part.iter()
-                        .filter_map(|line| compare(tagger, line))
-                        .collect()
-                })
-            })
-            .collect();
+        let threads: Vec<_> =
+            parts.map(|part| scope.spawn(|| part.iter().filter_map(|line| compare(tagger, line)).collect())).collect();
         let results = threads.into_iter().map(|thread| thread.join().unwrap());
         results.collect::<Vec<Vec<String>>>().concat()
     });
-    assert!(
-        differing.is_empty(),
-        "{} differ: {differing:#?}",
-        differing.len()
-    );
+    assert!(differing.is_empty(), "{} differ: {differing:#?}", differing.len());
     assert_eq!(lines.len(), 5_455);
 }
 
@@ -183,11 +158,7 @@ fn compare(tagger: &Tagger, line: &str) -> Option<String> {
 #[test]
 fn threads_share_one_tagger() {
     let Some(tagger) = tagger() else { return };
-    let texts = [
-        "When did Melanie run a charity race?",
-        "Café — US$5, U.S.A. 10km!",
-        "\n\n a  b",
-    ];
+    let texts = ["When did Melanie run a charity race?", "Café — US$5, U.S.A. 10km!", "\n\n a  b"];
     let alone = texts.map(|text| tagger.analyse(text));
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -203,12 +174,7 @@ fn threads_share_one_tagger() {
 #[test]
 fn long_and_strange_texts_are_harmless() {
     let Some(tagger) = tagger() else { return };
-    for text in [
-        "(".repeat(20_000),
-        ".".repeat(20_000),
-        "a@".repeat(10_000),
-        " ".repeat(20_000),
-    ] {
+    for text in ["(".repeat(20_000), ".".repeat(20_000), "a@".repeat(10_000), " ".repeat(20_000)] {
         check_invariants(&text, &tagger.analyse(&text));
     }
     assert_eq!(tagger.analyse(""), Analysis::default());
@@ -258,19 +224,12 @@ fn damaged_files_are_errors_and_never_panics() {
             let error = load().expect_err(&format!("{file} cut to {keep} bytes"));
             assert!(matches!(&error, NlpError::Malformed { .. }), "{error}");
             let message = error.to_string();
-            assert!(
-                message.contains(file) && message.contains("memsift models pull"),
-                "{message}"
-            );
+            assert!(message.contains(file) && message.contains("memsift models pull"), "{message}");
         }
         // The beginning of a file holds its structure: most flips go there.
         for round in 0..12 {
             let mut flipped = whole.clone();
-            let reach = if round % 3 == 2 {
-                whole.len()
-            } else {
-                whole.len().min(3_000)
-            };
+            let reach = if round % 3 == 2 { whole.len() } else { whole.len().min(3_000) };
             for _ in 0..1 + next(3) {
                 flipped[next(reach)] ^= 1 << next(8);
             }

@@ -8,6 +8,7 @@ use crate::scored::Scored;
 use crate::settings::Settings;
 
 /// Something for the engine to do.
+#[allow(clippy::large_enum_variant, reason = "a handful of jobs exist at any time")]
 #[derive(Debug, Clone)]
 pub enum Job {
     /// Open a database and list its conversations.

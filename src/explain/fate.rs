@@ -100,11 +100,7 @@ fn found(trace: &Trace, passage: u32) -> String {
 
 fn ranked(trace: &Trace, passage: u32) -> String {
     let scored = &trace.scored;
-    format!(
-        "ce {}   colbert {}",
-        one_ranker(&scored.ce, passage),
-        one_ranker(&scored.colbert, passage)
-    )
+    format!("ce {}   colbert {}", one_ranker(&scored.ce, passage), one_ranker(&scored.colbert, passage))
 }
 
 fn one_ranker(ranker: &Ranker, passage: u32) -> String {

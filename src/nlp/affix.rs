@@ -160,10 +160,7 @@ impl Suffixes {
 /// Whether the last code points of `before` belong to `classes`, in order.
 fn stands_after(classes: &[CharClass], before: &str) -> bool {
     let mut chars = before.chars().rev();
-    classes
-        .iter()
-        .rev()
-        .all(|class| chars.next().is_some_and(|c| class.contains(c)))
+    classes.iter().rev().all(|class| chars.next().is_some_and(|c| class.contains(c)))
 }
 
 /// Where a token is cut in its middle.
@@ -225,11 +222,7 @@ impl Infixes {
                 }
             }
             all.starts = all.starts.union(&starts);
-            all.rules.push(Infix {
-                behind,
-                body,
-                ahead,
-            });
+            all.rules.push(Infix { behind, body, ahead });
             if scanner.is_done() {
                 return Some(all);
             }

@@ -100,10 +100,7 @@ fn infixes() {
         ("", &[]),
     ] {
         let spans = infixes.find(text);
-        let got: Vec<&str> = spans
-            .iter()
-            .map(|(start, end)| &text[*start..*end])
-            .collect();
+        let got: Vec<&str> = spans.iter().map(|(start, end)| &text[*start..*end]).collect();
         assert_eq!(got, found, "{text}");
         assert_eq!(infixes.occurs(text), !found.is_empty());
     }

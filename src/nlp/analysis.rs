@@ -136,13 +136,7 @@ pub(super) fn assemble_entities(
             token.ent_iob = 1;
         }
         covered[0].ent_iob = 3;
-        entities.push(Entity {
-            start,
-            end,
-            tokens: range.clone(),
-            label,
-            text: text[start..end].to_owned(),
-        });
+        entities.push(Entity { start, end, tokens: range.clone(), label, text: text[start..end].to_owned() });
     }
     Analysis { tokens, entities }
 }

@@ -12,29 +12,17 @@ fn within(ranges: &[u32], c: char) -> bool {
 
 /// Python's `str.isalpha` for one code point.
 pub(super) fn is_alpha(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_alphabetic()
-    } else {
-        within(&unicode::ALPHA, c)
-    }
+    if c.is_ascii() { c.is_ascii_alphabetic() } else { within(&unicode::ALPHA, c) }
 }
 
 /// Python's `str.isupper` for one alphabetic code point.
 pub(super) fn is_upper(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_uppercase()
-    } else {
-        within(&unicode::UPPER, c)
-    }
+    if c.is_ascii() { c.is_ascii_uppercase() } else { within(&unicode::UPPER, c) }
 }
 
 /// Python's `str.isdigit` for one code point: superscripts and circled digits are digits too.
 pub(super) fn is_digit(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_digit()
-    } else {
-        within(&unicode::DIGIT, c)
-    }
+    if c.is_ascii() { c.is_ascii_digit() } else { within(&unicode::DIGIT, c) }
 }
 
 /// Python's `str.isspace` for one code point: White_Space and the four information separators.
@@ -44,20 +32,12 @@ pub(super) fn is_space(c: char) -> bool {
 
 /// `\w` of Python's regular expressions.
 pub(super) fn is_word(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_alphanumeric() || c == '_'
-    } else {
-        within(&unicode::WORD, c)
-    }
+    if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { within(&unicode::WORD, c) }
 }
 
 /// `\d` of Python's regular expressions.
 pub(super) fn is_decimal(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_digit()
-    } else {
-        within(&unicode::DECIMAL, c)
-    }
+    if c.is_ascii() { c.is_ascii_digit() } else { within(&unicode::DECIMAL, c) }
 }
 
 /// Python's `str.lower`: like Rust's, but blind to capitals that Unicode added after version 14.

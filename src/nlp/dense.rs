@@ -31,11 +31,7 @@ pub(super) struct Matrix {
 impl Matrix {
     /// The matrix whose columns are `column(output)`, slices of `inputs` values; missing columns
     /// and values are zero.
-    pub(super) fn new<C: AsRef<[f32]>>(
-        inputs: usize,
-        outputs: usize,
-        column: impl Fn(usize) -> C,
-    ) -> Self {
+    pub(super) fn new<C: AsRef<[f32]>>(inputs: usize, outputs: usize, column: impl Fn(usize) -> C) -> Self {
         let panels = outputs.div_ceil(PANEL);
         let mut cells = vec![[[0.0; LANES]; VECTORS]; panels * inputs];
         for (index, panel) in cells.chunks_mut(inputs).enumerate() {
@@ -46,11 +42,7 @@ impl Matrix {
                 }
             }
         }
-        Self {
-            inputs,
-            width: panels * PANEL,
-            cells,
-        }
+        Self { inputs, width: panels * PANEL, cells }
     }
 
     /// Columns of a result: the number of outputs, rounded up to a multiple of 16.
@@ -100,12 +92,7 @@ impl Matrix {
 
     /// Multiplies exactly `M` rows, `W` vectors of columns at a time.
     #[inline(never)]
-    fn block<const M: usize, const W: usize>(
-        &self,
-        rows: &[f32],
-        out: &mut [f32],
-        spread: &mut Vec<Lanes>,
-    ) {
+    fn block<const M: usize, const W: usize>(&self, rows: &[f32], out: &mut [f32], spread: &mut Vec<Lanes>) {
         spread.clear();
         spread.resize(self.inputs * M, [0.0; LANES]);
         for (m, row) in rows.chunks_exact(self.inputs).enumerate().take(M) {

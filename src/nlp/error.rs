@@ -4,9 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub enum NlpError {
     /// A file of the model could not be read from disk.
-    #[error(
-        "the tagger's file `{file}` could not be read ({source}); run `memsift models pull en_core_web_sm`"
-    )]
+    #[error("the tagger's file `{file}` could not be read ({source}); run `memsift models pull en_core_web_sm`")]
     Read {
         /// File name relative to the model's folder.
         file: String,
@@ -28,9 +26,6 @@ pub enum NlpError {
 impl NlpError {
     /// An error about the content of `file` (name relative to the model's folder).
     pub(crate) fn malformed(file: &str, what: impl Into<String>) -> Self {
-        Self::Malformed {
-            file: file.to_owned(),
-            what: what.into(),
-        }
+        Self::Malformed { file: file.to_owned(), what: what.into() }
     }
 }

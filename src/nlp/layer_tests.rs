@@ -19,9 +19,7 @@ const SCORE_TOLERANCE: f32 = 1e-4;
 fn model_folder() -> Option<PathBuf> {
     let models = match std::env::var_os("MEMSIFT_MODELS") {
         Some(models) => PathBuf::from(models),
-        None => directories::ProjectDirs::from("", "", "memsift")?
-            .data_dir()
-            .join("models"),
+        None => directories::ProjectDirs::from("", "", "memsift")?.data_dir().join("models"),
     };
     Some(models.join("en_core_web_sm")).filter(|folder| folder.is_dir())
 }
@@ -40,9 +38,7 @@ fn list(value: &Value) -> &Vec<Value> {
 }
 
 fn number(value: &Value) -> u64 {
-    value
-        .as_str()
-        .map_or_else(|| value.as_u64().unwrap(), |text| text.parse().unwrap())
+    value.as_str().map_or_else(|| value.as_u64().unwrap(), |text| text.parse().unwrap())
 }
 
 fn close(want: &Value, got: &[f32], tolerance: f32, what: &str) {
@@ -69,10 +65,7 @@ fn hashes_and_rows_follow_the_reference() {
     };
     for vector in list(&reference["string_hash_vectors"]) {
         let text = vector["string"].as_str().unwrap();
-        assert_eq!(
-            murmur64a(text.as_bytes(), 1),
-            number(&vector["murmurhash64a_seed1"])
-        );
+        assert_eq!(murmur64a(text.as_bytes(), 1), number(&vector["murmurhash64a_seed1"]));
         assert_eq!(string_id(text), number(&vector["string_id"]), "{text}");
     }
     for vector in list(&reference["key_hash_vectors"]) {
@@ -81,21 +74,12 @@ fn hashes_and_rows_follow_the_reference() {
         assert_eq!(Value::from(hashes.to_vec()), vector["hash4"]);
     }
     for word in list(&reference["words"]) {
-        assert_eq!(
-            shape(word["text"].as_str().unwrap()),
-            word["shape"].as_str().unwrap()
-        );
-        for (column, rows) in ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
-            .iter()
-            .zip([5000, 1000, 2500, 2500])
-        {
+        assert_eq!(shape(word["text"].as_str().unwrap()), word["shape"].as_str().unwrap());
+        for (column, rows) in ["NORM", "PREFIX", "SUFFIX", "SHAPE"].iter().zip([5000, 1000, 2500, 2500]) {
             let id = number(&word[format!("{}_id", column.to_lowercase())]);
             assert_eq!(string_id(word[column.to_lowercase()].as_str().unwrap()), id);
             let seed = 8 + number(&Value::from(
-                ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
-                    .iter()
-                    .position(|c| c == column)
-                    .unwrap(),
+                ["NORM", "PREFIX", "SUFFIX", "SHAPE"].iter().position(|c| c == column).unwrap(),
             ));
             let got = key_hashes(id, seed as u32).map(|hash| Value::from(hash % rows));
             assert_eq!(Value::from(got.to_vec()), word["rows"][column]);
@@ -104,62 +88,33 @@ fn hashes_and_rows_follow_the_reference() {
 }
 
 fn check_network(network: &Tok2Vec, want: &Value, inputs: &[&[f32]], what: &str) {
-    let embedded: Vec<f32> = inputs
-        .iter()
-        .flat_map(|input| input[..WIDTH].to_vec())
-        .collect();
-    close_rows(
-        &want["embed"],
-        &embedded,
-        WIDTH,
-        VECTOR_TOLERANCE,
-        &format!("{what} mixer"),
-    );
+    let embedded: Vec<f32> = inputs.iter().flat_map(|input| input[..WIDTH].to_vec()).collect();
+    close_rows(&want["embed"], &embedded, WIDTH, VECTOR_TOLERANCE, &format!("{what} mixer"));
     for (number, layer) in network.layers(inputs).iter().enumerate() {
         let name = format!("layer{}", number + 1);
-        close_rows(
-            &want[&name],
-            layer,
-            WIDTH,
-            VECTOR_TOLERANCE,
-            &format!("{what} {name}"),
-        );
+        close_rows(&want[&name], layer, WIDTH, VECTOR_TOLERANCE, &format!("{what} {name}"));
     }
     let (mut out, mut space) = (Vec::new(), Workspace::default());
     network.encode(inputs, &mut out, &mut space);
-    close_rows(
-        &want["output"],
-        &out,
-        WIDTH,
-        VECTOR_TOLERANCE,
-        &format!("{what} output"),
-    );
+    close_rows(&want["output"], &out, WIDTH, VECTOR_TOLERANCE, &format!("{what} output"));
 }
 
 /// The scored states, each of which must be among the reference's, in order.
 fn check_steps(want: &Value, got: &[(Vec<Option<usize>>, Vec<f32>)], what: &str) {
     let mut steps = list(want).iter();
     for (slots, scores) in got {
-        let ids = slots
-            .iter()
-            .map(|slot| slot.map_or(Value::from(-1), Value::from));
+        let ids = slots.iter().map(|slot| slot.map_or(Value::from(-1), Value::from));
         let ids = Value::from(ids.collect::<Vec<_>>());
         let step = steps.find(|step| step["token_ids"] == ids);
         let step = step.unwrap_or_else(|| panic!("{what}: unexpected state {ids}"));
         assert_eq!(list(&step["scores"]).len(), scores.len());
-        close(
-            &step["scores"],
-            scores,
-            SCORE_TOLERANCE,
-            &format!("{what} {ids}"),
-        );
+        close(&step["scores"], scores, SCORE_TOLERANCE, &format!("{what} {ids}"));
     }
 }
 
 #[test]
 fn every_layer_is_close_to_the_reference() {
-    let (Some(folder), Some(reference)) = (model_folder(), fixture("en_core_web_sm_logits.json"))
-    else {
+    let (Some(folder), Some(reference)) = (model_folder(), fixture("en_core_web_sm_logits.json")) else {
         println!("skipped: no model or no fixtures");
         return;
     };
@@ -169,57 +124,30 @@ fn every_layer_is_close_to_the_reference() {
         let pieces = tagger.tokenizer.tokenize(text);
         let mut scratch = Scratch::default();
         for (piece, ids) in pieces.iter().zip(list(&case["feature_ids"])) {
-            let flags = [
-                u64::from(piece.space_after),
-                u64::from(piece.lexeme.is_space),
-            ];
+            let flags = [u64::from(piece.space_after), u64::from(piece.lexeme.is_space)];
             let got = piece.lexeme.ids.into_iter().chain(flags);
             assert!(got.eq(list(ids).iter().map(number)), "{text}");
         }
-        let Scratch {
-            space,
-            vectors,
-            features,
-            ..
-        } = &mut scratch;
+        let Scratch { space, vectors, features, .. } = &mut scratch;
         encode(&tagger.entity_network, &pieces, |_| 2, space, vectors);
         encode(&tagger.shared, &pieces, usize::from, space, vectors);
         let inputs = |slot: fn(bool) -> usize| -> Vec<&[f32]> {
-            let slots = pieces
-                .iter()
-                .map(|p| p.lexeme.inputs[slot(p.space_after)].get());
+            let slots = pieces.iter().map(|p| p.lexeme.inputs[slot(p.space_after)].get());
             slots.map(|input| &**input.unwrap()).collect()
         };
         let shared = inputs(usize::from);
-        check_network(
-            &tagger.shared,
-            &case["tok2vec"],
-            &shared,
-            &format!("{text}: shared"),
-        );
+        check_network(&tagger.shared, &case["tok2vec"], &shared, &format!("{text}: shared"));
         let own = inputs(|_| 2);
-        check_network(
-            &tagger.entity_network,
-            &case["ner_tok2vec"],
-            &own,
-            &format!("{text}: ner"),
-        );
+        check_network(&tagger.entity_network, &case["ner_tok2vec"], &own, &format!("{text}: ner"));
 
         let mut scores = Vec::new();
         tagger.tags.scores(vectors, &mut scores, &mut space.spread);
         let width = tagger.tags.width();
-        close_rows(
-            &case["tagger_logits"],
-            &scores,
-            width,
-            SCORE_TOLERANCE,
-            text,
-        );
+        close_rows(&case["tagger_logits"], &scores, width, SCORE_TOLERANCE, text);
 
         let is_space: Vec<bool> = pieces.iter().map(|piece| piece.lexeme.is_space).collect();
         let mut seen = Vec::new();
-        let watch =
-            |slots: &[Option<usize>], scores: &[f32]| seen.push((slots.to_vec(), scores.to_vec()));
+        let watch = |slots: &[Option<usize>], scores: &[f32]| seen.push((slots.to_vec(), scores.to_vec()));
         let tree = tagger.parser.parse(vectors, &is_space, features, watch);
         // A lone token has but one way to go.
         assert_eq!(seen.is_empty(), pieces.len() < 2, "{text}");
@@ -227,12 +155,9 @@ fn every_layer_is_close_to_the_reference() {
 
         encode(&tagger.entity_network, &pieces, |_| 2, space, vectors);
         let mut seen = Vec::new();
-        let watch =
-            |slots: &[Option<usize>], scores: &[f32]| seen.push((slots.to_vec(), scores.to_vec()));
+        let watch = |slots: &[Option<usize>], scores: &[f32]| seen.push((slots.to_vec(), scores.to_vec()));
         let starts = &tree.sentence_starts;
-        tagger
-            .recogniser
-            .entities(vectors, &is_space, starts, features, watch);
+        tagger.recogniser.entities(vectors, &is_space, starts, features, watch);
         check_steps(&case["ner_steps"], &seen, &format!("{text}: ner"));
     }
 }

@@ -34,16 +34,10 @@ impl Lemmatizer {
             let find = |table: &str| {
                 let pairs = top.get(table).and_then(Value::as_map)?;
                 let id = Value::Uint(string_id(pos));
-                Some(
-                    pairs
-                        .iter()
-                        .find(|(name, _)| *name == id)
-                        .map(|pair| &pair.1),
-                )
+                Some(pairs.iter().find(|(name, _)| *name == id).map(|pair| &pair.1))
             };
-            let table = parse_table(find).ok_or_else(|| {
-                NlpError::malformed(file, format!("the tables for `{pos}` are not readable"))
-            })?;
+            let table = parse_table(find)
+                .ok_or_else(|| NlpError::malformed(file, format!("the tables for `{pos}` are not readable")))?;
             tables.insert(pos, table);
         }
         if tables.values().all(|table| table.rules.is_empty()) {
@@ -116,9 +110,7 @@ fn parse_table<'v, 'a: 'v>(find: impl Fn(&str) -> Option<Option<&'v Value<'a>>>)
             let [old, new] = rule.as_array()? else {
                 return None;
             };
-            table
-                .rules
-                .push((old.as_str()?.into(), new.as_str()?.into()));
+            table.rules.push((old.as_str()?.into(), new.as_str()?.into()));
         }
     }
     if let Some(exceptions) = find("lemma_exc")? {
@@ -147,14 +139,9 @@ mod tests {
         let noun = Table {
             rules: vec![pair("s", ""), pair("ses", "s"), pair("ves", "f")],
             exceptions: HashMap::from([("mice".into(), vec!["mouse".into()])]),
-            index: ["dog", "bus", "wolf"]
-                .map(|word| murmur64a(word.as_bytes(), 1))
-                .into(),
+            index: ["dog", "bus", "wolf"].map(|word| murmur64a(word.as_bytes(), 1)).into(),
         };
-        let adverb = Table {
-            rules: vec![pair("", "")],
-            ..Table::default()
-        };
+        let adverb = Table { rules: vec![pair("", "")], ..Table::default() };
         let tables = HashMap::from([("noun", noun), ("adv", adverb)]);
         Lemmatizer { tables }
     }

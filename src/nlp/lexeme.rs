@@ -56,10 +56,7 @@ impl Norms {
             .map(|(id, norm)| Some((id.as_uint()?, norm.as_str()?.into())))
             .collect::<Option<_>>()
             .ok_or_else(|| bad("the table `lexeme_norm` does not map ids to texts"))?;
-        let base = BASE_NORMS
-            .lines()
-            .filter_map(|line| line.split_once('\t'))
-            .collect();
+        let base = BASE_NORMS.lines().filter_map(|line| line.split_once('\t')).collect();
         Ok(Self { by_id, base })
     }
 
@@ -79,18 +76,8 @@ impl Lexeme {
         let norm = special.map_or_else(|| norms.norm(text, &lower), Box::from);
         let shape = shape(text);
         let prefix = text.chars().next().map_or(0, char::len_utf8);
-        let suffix = text
-            .char_indices()
-            .rev()
-            .take(3)
-            .last()
-            .map_or(0, |(at, _)| at);
-        let ids = [
-            string_id(&norm),
-            string_id(&text[..prefix]),
-            string_id(&text[suffix..]),
-            string_id(&shape),
-        ];
+        let suffix = text.char_indices().rev().take(3).last().map_or(0, |(at, _)| at);
+        let ids = [string_id(&norm), string_id(&text[..prefix]), string_id(&text[suffix..]), string_id(&shape)];
         Self {
             is_space: text.chars().all(chars::is_space),
             text: text.into(),
@@ -134,15 +121,9 @@ mod tests {
     use super::*;
 
     fn norms() -> Norms {
-        let table = [
-            &[0x81, 0xab][..],
-            b"lexeme_norm",
-            &[0x81, 0xcf],
-            &string_id("coz").to_be_bytes(),
-            &[0xa7],
-            b"because",
-        ]
-        .concat();
+        let table =
+            [&[0x81, 0xab][..], b"lexeme_norm", &[0x81, 0xcf], &string_id("coz").to_be_bytes(), &[0xa7], b"because"]
+                .concat();
         Norms::parse("vocab/lookups.bin", &table).unwrap()
     }
 

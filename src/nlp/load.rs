@@ -32,10 +32,7 @@ impl Tagger {
     /// shapes are checked here, so that later calls cannot fail.
     pub fn load(dir: &Path) -> Result<Self, NlpError> {
         let read = |file: &str| {
-            std::fs::read(dir.join(file)).map_err(|source| NlpError::Read {
-                file: file.to_owned(),
-                source,
-            })
+            std::fs::read(dir.join(file)).map_err(|source| NlpError::Read { file: file.to_owned(), source })
         };
         let norms = lexeme::Norms::parse(LOOKUPS, &read(LOOKUPS)?)?;
         let tokenizer = tokenizer::Tokenizer::parse(TOKENIZER, &read(TOKENIZER)?, norms)?;

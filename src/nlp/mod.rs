@@ -93,15 +93,7 @@ impl Tagger {
         let marks = self.apply_rules(&pieces, &tags, &tree);
         let spans = self.find_entities(&pieces, &is_space, &tree, &mut scratch);
         self.return_scratch(scratch);
-        analysis::assemble(
-            text,
-            &pieces,
-            &tags,
-            &tree,
-            &marks,
-            &spans,
-            &self.lemmatizer,
-        )
+        analysis::assemble(text, &pieces, &tags, &tree, &marks, &spans, &self.lemmatizer)
     }
 
     /// The same as [`Tagger::analyse`] but for lemma, part of speech and morphology, which stay
@@ -119,12 +111,7 @@ impl Tagger {
 
     /// The tag of every token; leaves the shared token vectors in `scratch.vectors`.
     fn tag(&self, pieces: &[Piece], scratch: &mut Scratch) -> Vec<&'static str> {
-        let Scratch {
-            space,
-            vectors,
-            scores,
-            ..
-        } = scratch;
+        let Scratch { space, vectors, scores, .. } = scratch;
         encode(&self.shared, pieces, usize::from, space, vectors);
         self.tags.scores(vectors, scores, &mut space.spread);
         let rows = scores.chunks_exact(self.tags.width());
@@ -139,33 +126,16 @@ impl Tagger {
     fn apply_rules(&self, pieces: &[Piece], tags: &[&'static str], tree: &Tree) -> Vec<Marks> {
         let tokens = pieces.iter().zip(tags).zip(&tree.labels);
         let facts: Vec<Facts<'_>> = tokens
-            .map(|((piece, tag), dep)| Facts {
-                tag,
-                dep,
-                lower: &piece.lexeme.lower,
-                is_space: piece.lexeme.is_space,
-            })
+            .map(|((piece, tag), dep)| Facts { tag, dep, lower: &piece.lexeme.lower, is_space: piece.lexeme.is_space })
             .collect();
         self.ruler.apply(&facts)
     }
 
-    fn find_entities(
-        &self,
-        pieces: &[Piece],
-        is_space: &[bool],
-        tree: &Tree,
-        scratch: &mut Scratch,
-    ) -> Vec<ner::Span> {
-        let Scratch {
-            space,
-            vectors,
-            features,
-            ..
-        } = scratch;
+    fn find_entities(&self, pieces: &[Piece], is_space: &[bool], tree: &Tree, scratch: &mut Scratch) -> Vec<ner::Span> {
+        let Scratch { space, vectors, features, .. } = scratch;
         encode(&self.entity_network, pieces, |_| 2, space, vectors);
         let starts = &tree.sentence_starts;
-        self.recogniser
-            .entities(vectors, is_space, starts, features, |_, _| {})
+        self.recogniser.entities(vectors, is_space, starts, features, |_, _| {})
     }
 
     fn take_scratch(&self) -> Scratch {
@@ -190,9 +160,7 @@ fn encode(
     space: &mut tok2vec::Workspace,
     vectors: &mut Vec<f32>,
 ) {
-    let tokens = pieces
-        .iter()
-        .map(|piece| (&*piece.lexeme, piece.space_after));
+    let tokens = pieces.iter().map(|piece| (&*piece.lexeme, piece.space_after));
     network.prepare(tokens, &slot, space);
     // All inputs are there: `prepare` has just computed those that were missing.
     let inputs: Vec<&[f32]> = pieces
@@ -205,10 +173,7 @@ fn encode(
 
 impl std::fmt::Debug for Tagger {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Tagger")
-            .field("name", &Self::NAME)
-            .finish()
+        formatter.debug_struct("Tagger").field("name", &Self::NAME).finish()
     }
 }
 

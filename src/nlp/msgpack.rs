@@ -74,10 +74,7 @@ impl<'a> Value<'a> {
             Self::Bin(bytes) => *bytes == key.as_bytes(),
             _ => false,
         };
-        self.as_map()?
-            .iter()
-            .find(|(name, _)| matches(name))
-            .map(|(_, value)| value)
+        self.as_map()?.iter().find(|(name, _)| matches(name)).map(|(_, value)| value)
     }
 }
 
@@ -85,11 +82,7 @@ impl<'a> Value<'a> {
 pub(super) fn decode(bytes: &[u8]) -> Result<Value<'_>, String> {
     let mut reader = Reader { bytes, at: 0 };
     let value = reader.value(0)?;
-    if reader.at == bytes.len() {
-        Ok(value)
-    } else {
-        Err(format!("unexpected bytes after offset {}", reader.at))
-    }
+    if reader.at == bytes.len() { Ok(value) } else { Err(format!("unexpected bytes after offset {}", reader.at)) }
 }
 
 struct Reader<'a> {
@@ -111,9 +104,7 @@ impl<'a> Reader<'a> {
 
     fn uint(&mut self, width: usize) -> Result<u64, String> {
         let bytes = self.take(width)?;
-        Ok(bytes
-            .iter()
-            .fold(0, |number, byte| (number << 8) | u64::from(*byte)))
+        Ok(bytes.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte)))
     }
 
     fn length(&mut self, width: usize) -> Result<usize, String> {
@@ -123,9 +114,7 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self, length: usize) -> Result<Value<'a>, String> {
         let at = self.at;
-        std::str::from_utf8(self.take(length)?)
-            .map(Value::Str)
-            .map_err(|_| format!("text at offset {at} is not UTF-8"))
+        std::str::from_utf8(self.take(length)?).map(Value::Str).map_err(|_| format!("text at offset {at} is not UTF-8"))
     }
 
     fn array(&mut self, length: usize, depth: usize) -> Result<Value<'a>, String> {
@@ -198,8 +187,8 @@ mod tests {
     #[test]
     fn decodes_every_type_that_occurs() {
         let bytes = [
-            0x9a, 0x07, 0xc0, 0xc3, 0xa1, b'x', 0xc4, 2, 1, 2, 0xcd, 1, 0, 0xcb, 0, 0, 0, 0, 0, 0,
-            0, 0, 0xdc, 0, 1, 5, 0x81, 0xc4, 1, b'k', 0xd9, 1, b'v', 0xff,
+            0x9a, 0x07, 0xc0, 0xc3, 0xa1, b'x', 0xc4, 2, 1, 2, 0xcd, 1, 0, 0xcb, 0, 0, 0, 0, 0, 0, 0, 0, 0xdc, 0, 1, 5,
+            0x81, 0xc4, 1, b'k', 0xd9, 1, b'v', 0xff,
         ];
         let value = decode(&bytes).unwrap();
         let items = value.as_array().unwrap();

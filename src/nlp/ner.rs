@@ -35,11 +35,7 @@ pub(super) type Span = (Range<usize>, &'static str);
 
 impl EntityRecogniser {
     /// Reads the recogniser's two files.
-    pub(super) fn load(
-        model: &ModelFile<'_>,
-        moves_file: &str,
-        moves_bytes: &[u8],
-    ) -> Result<Self, NlpError> {
+    pub(super) fn load(model: &ModelFile<'_>, moves_file: &str, moves_bytes: &[u8]) -> Result<Self, NlpError> {
         let actions = moves::parse(moves_file, moves_bytes)?;
         let start = |kind: u32| actions.iter().take_while(|action| action.0 < kind).count();
         let labels = |kind: u32| -> Vec<&'static str> {

@@ -42,11 +42,7 @@ pub(super) struct Tree {
 
 impl Parser {
     /// Reads the parser's two files.
-    pub(super) fn load(
-        model: &ModelFile<'_>,
-        moves_file: &str,
-        moves_bytes: &[u8],
-    ) -> Result<Self, NlpError> {
+    pub(super) fn load(model: &ModelFile<'_>, moves_file: &str, moves_bytes: &[u8]) -> Result<Self, NlpError> {
         let actions = moves::parse(moves_file, moves_bytes)?;
         let bad = |what: &str| NlpError::malformed(moves_file, what);
         let range = |kind: u32| {
@@ -101,11 +97,7 @@ impl Parser {
                 labels[token] = self.root;
             }
         }
-        let mut tree = Tree {
-            heads,
-            labels,
-            sentence_starts: Vec::new(),
-        };
+        let mut tree = Tree { heads, labels, sentence_starts: Vec::new() };
         tree.lift_labels(is_space);
         tree.sentence_starts = tree.find_sentence_starts();
         tree
@@ -135,40 +127,17 @@ impl Parser {
         let starts_sentence = state.starts[first];
         let second = state.buffer_at(1);
         let shift = second.is_some() && !starts_sentence && !state.unshiftable[first];
-        let arcs = if starts_sentence {
-            0..0
-        } else {
-            self.left.start..self.right.end
-        };
+        let arcs = if starts_sentence { 0..0 } else { self.left.start..self.right.end };
         let brk = state.can_break().then_some(self.brk);
-        let allowed = shift
-            .then_some(self.shift)
-            .into_iter()
-            .chain([self.reduce])
-            .chain(arcs)
-            .chain(brk);
+        let allowed = shift.then_some(self.shift).into_iter().chain([self.reduce]).chain(arcs).chain(brk);
         best(&features.scores, allowed).map(|(action, _)| action)
     }
 
-    fn score(
-        &self,
-        state: &State,
-        features: &mut Features,
-        watch: &mut impl FnMut(&[Option<usize>], &[f32]),
-    ) {
+    fn score(&self, state: &State, features: &mut Features, watch: &mut impl FnMut(&[Option<usize>], &[f32])) {
         let (b0, b1) = (state.buffer_at(0), state.buffer_at(1));
         let (s0, s1, s2) = (state.stack_at(0), state.stack_at(1), state.stack_at(2));
         let last = |children: &[Vec<usize>], of: Option<usize>| children[of?].last().copied();
-        let slots = [
-            b0,
-            b1,
-            s0,
-            s1,
-            s2,
-            last(&state.left, b0),
-            last(&state.left, s0),
-            last(&state.right, s0),
-        ];
+        let slots = [b0, b1, s0, s1, s2, last(&state.left, b0), last(&state.left, s0), last(&state.right, s0)];
         self.scorer.score(&slots, features);
         watch(&slots, &features.scores[..self.scorer.actions()]);
     }
@@ -268,20 +237,12 @@ impl State {
 
     fn attach(&mut self, child: usize, head: usize, label: &'static str) {
         if let Some(old) = self.heads[child] {
-            let side = if child < old {
-                &mut self.left
-            } else {
-                &mut self.right
-            };
+            let side = if child < old { &mut self.left } else { &mut self.right };
             side[old].retain(|other| *other != child);
         }
         self.heads[child] = Some(head);
         self.labels[child] = label;
-        let side = if child < head {
-            &mut self.left
-        } else {
-            &mut self.right
-        };
+        let side = if child < head { &mut self.left } else { &mut self.right };
         side[head].push(child);
     }
 }

@@ -115,10 +115,7 @@ fn parse_steps(pattern: &str) -> Option<Vec<Step>> {
         if chars.iter().any(|c| r"\^$.|*+(){}[]-".contains(*c)) {
             return None;
         }
-        steps.push(Step {
-            chars,
-            optional: false,
-        });
+        steps.push(Step { chars, optional: false });
     }
     // Each optional step doubles the work of a mismatch.
     (steps.iter().filter(|step| step.optional).count() <= 4).then_some(steps)
@@ -128,9 +125,7 @@ impl Ruler {
     /// Reads the rules' `file`.
     pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Self, NlpError> {
         let top = msgpack::decode(bytes).map_err(|what| NlpError::malformed(file, what))?;
-        let rules = top
-            .as_array()
-            .ok_or_else(|| NlpError::malformed(file, "it is not a list of rules"))?;
+        let rules = top.as_array().ok_or_else(|| NlpError::malformed(file, "it is not a list of rules"))?;
         let mut ruler = Self::default();
         for (number, rule) in rules.iter().enumerate() {
             let parsed = parse_rule(number, rule);
@@ -225,12 +220,7 @@ fn parse_rule(number: usize, rule: &Value<'_>) -> Option<Vec<Rule>> {
         if index >= tokens.len() {
             return None;
         }
-        rules.push(Rule {
-            number,
-            tokens,
-            index,
-            marks,
-        });
+        rules.push(Rule { number, tokens, index, marks });
     }
     Some(rules)
 }
@@ -280,27 +270,13 @@ mod tests {
     #[test]
     fn anchored_expressions_describe_the_whole_text() {
         for (pattern, yes, no) in [
-            (
-                "^n'?t$",
-                &["nt", "n't"][..],
-                &["n", "n''t", "ant", "nts"][..],
-            ),
-            (
-                "^n[ou]thin'$",
-                &["nothin'", "nuthin'"],
-                &["nthin'", "nouthin'"],
-            ),
+            ("^n'?t$", &["nt", "n't"][..], &["n", "n''t", "ant", "nts"][..]),
+            ("^n[ou]thin'$", &["nothin'", "nuthin'"], &["nthin'", "nouthin'"]),
             ("^y'?$", &["y", "y'"], &["", "y''", "ya"]),
         ] {
             let steps = parse_steps(pattern).unwrap();
-            assert!(
-                yes.iter().all(|text| matches_steps(&steps, text)),
-                "{pattern}"
-            );
-            assert!(
-                !no.iter().any(|text| matches_steps(&steps, text)),
-                "{pattern}"
-            );
+            assert!(yes.iter().all(|text| matches_steps(&steps, text)), "{pattern}");
+            assert!(!no.iter().any(|text| matches_steps(&steps, text)), "{pattern}");
         }
         for pattern in ["n", "^a*$", "^a|b$", "^[a-c]$", "^?$", r"^\w$", "^(a)$"] {
             assert!(parse_steps(pattern).is_none(), "{pattern}");
@@ -309,16 +285,8 @@ mod tests {
 
     fn rule(number: usize, tokens: Vec<Vec<Test>>, index: usize, lemma: &'static str) -> Rule {
         let lemma = Some(lemma);
-        let marks = Marks {
-            lemma,
-            ..Marks::default()
-        };
-        Rule {
-            number,
-            tokens,
-            index,
-            marks,
-        }
+        let marks = Marks { lemma, ..Marks::default() };
+        Rule { number, tokens, index, marks }
     }
 
     #[test]
@@ -329,12 +297,7 @@ mod tests {
         ruler.add(rule(1, vec![vec![is("gon")], vec![is("na")]], 1, "to"));
         ruler.add(rule(2, vec![vec![Test::Space(false)]], 0, "first"));
         ruler.add(rule(3, vec![vec![is("na")]], 0, "last"));
-        let facts = ["gon", "na"].map(|lower| Facts {
-            tag: "",
-            dep: "",
-            lower,
-            is_space: false,
-        });
+        let facts = ["gon", "na"].map(|lower| Facts { tag: "", dep: "", lower, is_space: false });
         let lemmas: Vec<_> = ruler.apply(&facts).iter().map(|m| m.lemma).collect();
         assert_eq!(lemmas, [Some("first"), Some("last")]);
         assert_eq!(ruler.apply(&facts[..1])[0].lemma, Some("first"));

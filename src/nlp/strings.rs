@@ -9,8 +9,7 @@ const SYMBOLS: &str = include_str!("tables/symbols.txt");
 /// The longest reserved symbol is below this many bytes: longer strings skip the lookup.
 const LONGEST_SYMBOL: usize = 32;
 
-static RESERVED: LazyLock<HashMap<&'static str, u64>> =
-    LazyLock::new(|| SYMBOLS.lines().zip(0..).collect());
+static RESERVED: LazyLock<HashMap<&'static str, u64>> = LazyLock::new(|| SYMBOLS.lines().zip(0..).collect());
 
 /// The id of a string: a reserved small number, or MurmurHash64A of its UTF-8 bytes with seed 1.
 pub(super) fn string_id(text: &str) -> u64 {
@@ -34,10 +33,7 @@ pub(super) fn murmur64a(bytes: &[u8], seed: u64) -> u64 {
         hash = (hash ^ key.wrapping_mul(M)).wrapping_mul(M);
     }
     if !tail.is_empty() {
-        let word = tail
-            .iter()
-            .rev()
-            .fold(0, |word, byte| (word << 8) | u64::from(*byte));
+        let word = tail.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte));
         hash = (hash ^ word).wrapping_mul(M);
     }
     hash ^= hash >> R;
@@ -55,10 +51,7 @@ pub(super) fn key_hashes(key: u64, seed: u32) -> [u32; 4] {
         word ^ (word >> 33)
     };
     let seed = u64::from(seed);
-    let mut h1 = key
-        .wrapping_mul(0x87c3_7b91_1142_53d5)
-        .rotate_left(31)
-        .wrapping_mul(0x4cf5_ad43_2745_937f);
+    let mut h1 = key.wrapping_mul(0x87c3_7b91_1142_53d5).rotate_left(31).wrapping_mul(0x4cf5_ad43_2745_937f);
     h1 ^= seed ^ 8;
     let mut h2 = seed ^ 8;
     h1 = h1.wrapping_add(h2);
@@ -111,10 +104,7 @@ mod tests {
     #[test]
     fn key_hashes_follow_the_reference_vectors() {
         assert_eq!(key_hashes(0, 8), [0, 0, 0, 0]);
-        assert_eq!(
-            key_hashes(0, 13),
-            [1_041_741_114, 1_039_425_791, 1_457_952_615, 394_743_738]
-        );
+        assert_eq!(key_hashes(0, 13), [1_041_741_114, 1_039_425_791, 1_457_952_615, 394_743_738]);
         let rows = key_hashes(string_id("the"), 8).map(|hash| hash % 5000);
         assert_eq!(rows, [2498, 2909, 2599, 4364]);
     }

@@ -22,23 +22,15 @@ struct Settings {
 
 impl TagLayer {
     /// Reads the layer and, from `settings_file`, the tags in the order of its outputs.
-    pub(super) fn load(
-        model: &ModelFile<'_>,
-        settings_file: &str,
-        settings: &[u8],
-    ) -> Result<Self, NlpError> {
-        let settings: Settings = serde_json::from_slice(settings)
-            .map_err(|error| NlpError::malformed(settings_file, error.to_string()))?;
+    pub(super) fn load(model: &ModelFile<'_>, settings_file: &str, settings: &[u8]) -> Result<Self, NlpError> {
+        let settings: Settings =
+            serde_json::from_slice(settings).map_err(|error| NlpError::malformed(settings_file, error.to_string()))?;
         let count = settings.labels.len();
         let (_, weights) = model.array("softmax", 0, "W", &[count, WIDTH])?;
         let (_, mut bias) = model.array("softmax", 0, "b", &[count])?;
         let weights = Matrix::new(WIDTH, count, |o| &weights[o * WIDTH..(o + 1) * WIDTH]);
         bias.resize(weights.width(), 0.0);
-        Ok(Self {
-            labels: settings.labels.iter().map(|label| intern(label)).collect(),
-            weights,
-            bias,
-        })
+        Ok(Self { labels: settings.labels.iter().map(|label| intern(label)).collect(), weights, bias })
     }
 
     /// The scores of all tags for every token, in rows of [`TagLayer::width`] values.
@@ -57,7 +49,6 @@ impl TagLayer {
     /// The tag with the highest score in one row.
     pub(super) fn choose(&self, scores: &[f32]) -> &'static str {
         let best = best(scores, 0..self.labels.len());
-        best.and_then(|(label, _)| self.labels.get(label).copied())
-            .unwrap_or("")
+        best.and_then(|(label, _)| self.labels.get(label).copied()).unwrap_or("")
     }
 }

@@ -20,11 +20,8 @@ impl<'a> ModelFile<'a> {
     pub(super) fn parse(file: &'a str, bytes: &'a [u8]) -> Result<Self, NlpError> {
         let bad = |what: &str| NlpError::malformed(file, what);
         let top = msgpack::decode(bytes).map_err(|what| NlpError::malformed(file, what))?;
-        let list = |key: &str| {
-            top.get(key)
-                .and_then(Value::as_array)
-                .ok_or_else(|| bad(&format!("there is no list `{key}`")))
-        };
+        let list =
+            |key: &str| top.get(key).and_then(Value::as_array).ok_or_else(|| bad(&format!("there is no list `{key}`")));
         let (nodes, attrs, params) = (list("nodes")?, list("attrs")?, list("params")?);
         if nodes.len() != attrs.len() || nodes.len() != params.len() {
             return Err(bad("its lists differ in length"));
@@ -88,15 +85,10 @@ impl<'a> ModelFile<'a> {
         if value.get("type").and_then(Value::as_str) != Some("<f4") {
             return Err(what("is not of 32-bit floats"));
         }
-        let dims: Option<Vec<usize>> =
-            value
-                .get("shape")
-                .and_then(Value::as_array)
-                .and_then(|dims| {
-                    dims.iter()
-                        .map(|dim| usize::try_from(dim.as_uint()?).ok())
-                        .collect()
-                });
+        let dims: Option<Vec<usize>> = value
+            .get("shape")
+            .and_then(Value::as_array)
+            .and_then(|dims| dims.iter().map(|dim| usize::try_from(dim.as_uint()?).ok()).collect());
         let dims = dims.ok_or_else(|| what("has no shape"))?;
         let fits = |(want, have): (&usize, &usize)| want == have || (*want == 0 && *have > 0);
         if dims.len() != shape.len() || !shape.iter().zip(&dims).all(fits) {
@@ -108,12 +100,7 @@ impl<'a> ModelFile<'a> {
         if bytes != Some(data.len()) {
             return Err(what("has more or fewer values than its shape says"));
         }
-        let values = data
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .map(|bytes| f32::from_le_bytes(*bytes))
-            .collect();
+        let values = data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
         Ok((dims, values))
     }
 }

@@ -80,11 +80,7 @@ impl Head {
         let (_, gain) = file.array("layernorm", nth, "G", &[WIDTH])?;
         let (_, shift) = file.array("layernorm", nth, "b", &[WIDTH])?;
         let bias = (0..WIDE).map(|at| bias[(at % WIDTH) * PIECES + at / WIDTH]);
-        let head = Self {
-            bias: bias.collect(),
-            gain,
-            shift,
-        };
+        let head = Self { bias: bias.collect(), gain, shift };
         Ok((head, weights))
     }
 
@@ -143,9 +139,7 @@ impl Tok2Vec {
         let (mixer_head, weights) = Head::load(file, 0, inputs)?;
         // Weights are stored [output][piece][input]; `wide` counts [piece][output].
         let row = |wide: usize| (wide % WIDTH) * PIECES + wide / WIDTH;
-        let mixer = Matrix::new(inputs, WIDE, |wide| {
-            &weights[row(wide) * inputs..(row(wide) + 1) * inputs]
-        });
+        let mixer = Matrix::new(inputs, WIDE, |wide| &weights[row(wide) * inputs..(row(wide) + 1) * inputs]);
         let window = 3 * WIDTH;
         let (first_head, weights) = Head::load(file, 1, window)?;
         let first = Matrix::new(WIDTH, 3 * WIDE, |o| {
@@ -178,15 +172,7 @@ impl Tok2Vec {
                 head,
             });
         }
-        Ok(Self {
-            tables,
-            mixer,
-            mixer_head,
-            first,
-            first_head,
-            far_padding,
-            rest,
-        })
+        Ok(Self { tables, mixer, mixer_head, first, first_head, far_padding, rest })
     }
 
     /// Computes what the network needs of each token that has not been seen before: its vector and
@@ -197,9 +183,7 @@ impl Tok2Vec {
         slot: impl Fn(bool) -> usize,
         space: &mut Workspace,
     ) {
-        let missing: Vec<_> = tokens
-            .filter(|(lexeme, after)| lexeme.inputs[slot(*after)].get().is_none())
-            .collect();
+        let missing: Vec<_> = tokens.filter(|(lexeme, after)| lexeme.inputs[slot(*after)].get().is_none()).collect();
         if missing.is_empty() {
             return;
         }
@@ -224,8 +208,7 @@ impl Tok2Vec {
         for (values, row) in wide.chunks(WIDE).zip(space.rows.chunks_mut(WIDTH)) {
             self.mixer_head.finish(values, row);
         }
-        self.first
-            .multiply(&space.rows, products, &mut space.spread);
+        self.first.multiply(&space.rows, products, &mut space.spread);
         let rows = space.rows.chunks(WIDTH).zip(products.chunks(3 * WIDE));
         for ((lexeme, after), (row, products)) in missing.iter().zip(rows) {
             lexeme.inputs[slot(*after)].get_or_init(|| [row, products].concat().into());
@@ -309,9 +292,7 @@ impl Convolution {
             combined.reserve(tiles * WIDTH);
         }
         // A row beyond the last one is only read for an output that is not wanted.
-        space
-            .rows
-            .resize(space.rows.len().max(start + (2 * tiles + 2) * WIDTH), 0.0);
+        space.rows.resize(space.rows.len().max(start + (2 * tiles + 2) * WIDTH), 0.0);
         for tile in 0..tiles {
             let from = start + 2 * tile * WIDTH;
             let window = &space.rows[from..from + 4 * WIDTH];

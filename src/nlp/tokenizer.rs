@@ -128,10 +128,7 @@ impl Tokenizer {
         let mut pieces = Vec::with_capacity(chunks.len() * 5 / 4);
         for ((chunk, space_after), known) in chunks.into_iter().zip(known) {
             let lexemes = known.unwrap_or_else(|| self.learn(chunk));
-            pieces.extend(lexemes.iter().map(|lexeme| Piece {
-                lexeme: Arc::clone(lexeme),
-                space_after: false,
-            }));
+            pieces.extend(lexemes.iter().map(|lexeme| Piece { lexeme: Arc::clone(lexeme), space_after: false }));
             if let Some(last) = pieces.last_mut() {
                 last.space_after = space_after;
             }
@@ -196,11 +193,7 @@ impl Tokenizer {
     /// Cuts one chunk into parts; `rules` says whether special cases apply.
     fn split<'a>(&'a self, chunk: &'a str, rules: bool, parts: &mut Vec<Part<'a>>) {
         let emit = |special: &'a Special, parts: &mut Vec<Part<'a>>| {
-            parts.extend(
-                special
-                    .iter()
-                    .map(|(text, norm)| (&**text, norm.as_deref())),
-            );
+            parts.extend(special.iter().map(|(text, norm)| (&**text, norm.as_deref())));
         };
         let (mut rest, mut suffixes, mut last) = (chunk, Vec::new(), 0);
         while !rest.is_empty() && rest.len() != last && self.special(rest, rules).is_none() {
@@ -297,10 +290,7 @@ impl Tokenizer {
             let space_after = pieces[end - 1].space_after;
             let mut joined: Vec<Piece> = special
                 .iter()
-                .map(|(text, norm)| Piece {
-                    lexeme: self.lexeme((text, norm.as_deref())),
-                    space_after: false,
-                })
+                .map(|(text, norm)| Piece { lexeme: self.lexeme((text, norm.as_deref())), space_after: false })
                 .collect();
             if let Some(last) = joined.last_mut() {
                 last.space_after = space_after;
@@ -367,14 +357,8 @@ mod tests {
         assert_eq!(chunks("a  b"), [("a", true), (" ", false), ("b", false)]);
         assert_eq!(chunks("a b"), [("a", true), ("b", false)]);
         assert_eq!(chunks(" a"), [(" ", false), ("a", false)]);
-        assert_eq!(
-            chunks("a \n b"),
-            [("a", true), ("\n ", false), ("b", false)]
-        );
-        assert_eq!(
-            chunks("a\n b"),
-            [("a", false), ("\n ", false), ("b", false)]
-        );
+        assert_eq!(chunks("a \n b"), [("a", true), ("\n ", false), ("b", false)]);
+        assert_eq!(chunks("a\n b"), [("a", false), ("\n ", false), ("b", false)]);
         assert_eq!(chunks("a "), [("a", true)]);
         assert_eq!(chunks("a\u{a0}b").len(), 3);
         assert!(chunks("").is_empty());

@@ -51,11 +51,7 @@ impl Features {
 impl Scorer {
     /// Reads a scorer of `slots` positions and `actions` actions. Of the two linear nodes, the first
     /// gives the scores and the second projects the token vectors.
-    pub(super) fn load(
-        file: &ModelFile<'_>,
-        slots: usize,
-        actions: usize,
-    ) -> Result<Self, NlpError> {
+    pub(super) fn load(file: &ModelFile<'_>, slots: usize, actions: usize) -> Result<Self, NlpError> {
         let (_, upper) = file.array("linear", 0, "W", &[actions, HIDDEN])?;
         let (_, upper_bias) = file.array("linear", 0, "b", &[actions])?;
         let (_, projection) = file.array("linear", 1, "W", &[HIDDEN, WIDTH])?;
@@ -76,9 +72,7 @@ impl Scorer {
             projection: Matrix::new(WIDTH, HIDDEN, |o| row(&projection, o, WIDTH)),
             projection_bias,
             features: Matrix::new(HIDDEN, slots * WIDE, |o| row(&weights, stored(o), HIDDEN)),
-            padding: (0..slots * WIDE)
-                .map(|wide| padding[stored(wide)])
-                .collect(),
+            padding: (0..slots * WIDE).map(|wide| padding[stored(wide)]).collect(),
             hidden_bias: (0..WIDE).map(|wide| bias[stored(wide)]).collect(),
             upper: Matrix::new(HIDDEN, actions, |o| row(&upper, o, HIDDEN)),
             upper_bias: padded_bias,
@@ -93,12 +87,7 @@ impl Scorer {
 
     /// Computes the contributions of the tokens whose vectors are given.
     pub(super) fn prepare(&self, vectors: &[f32], features: &mut Features) {
-        let Features {
-            projected,
-            values,
-            spread,
-            ..
-        } = features;
+        let Features { projected, values, spread, .. } = features;
         self.projection.multiply(vectors, projected, spread);
         for row in projected.chunks_mut(HIDDEN) {
             add(row, &self.projection_bias);
@@ -120,12 +109,7 @@ impl Scorer {
             };
             add(&mut wide, contribution);
         }
-        let Features {
-            hidden,
-            scores,
-            spread,
-            ..
-        } = features;
+        let Features { hidden, scores, spread, .. } = features;
         hidden.resize(HIDDEN, 0.0);
         let (first, second) = wide.split_at(HIDDEN);
         for (hidden, (a, b)) in hidden.iter_mut().zip(first.iter().zip(second)) {
@@ -142,10 +126,7 @@ fn row(matrix: &[f32], at: usize, width: usize) -> &[f32] {
 }
 
 /// The first best of the actions in `allowed`, with its score.
-pub(super) fn best(
-    scores: &[f32],
-    allowed: impl IntoIterator<Item = usize>,
-) -> Option<(usize, f32)> {
+pub(super) fn best(scores: &[f32], allowed: impl IntoIterator<Item = usize>) -> Option<(usize, f32)> {
     let mut best: Option<(usize, f32)> = None;
     for action in allowed {
         let score = scores.get(action).copied().unwrap_or(f32::NEG_INFINITY);

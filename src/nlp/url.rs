@@ -50,10 +50,7 @@ impl Urls {
 
     /// An address after an optional user part, which ends at any `@` but one at the start.
     fn with_user(&self, text: &str) -> bool {
-        self.address(text)
-            || text
-                .match_indices('@')
-                .any(|(at, _)| at > 0 && self.address(&text[at + 1..]))
+        self.address(text) || text.match_indices('@').any(|(at, _)| at > 0 && self.address(&text[at + 1..]))
     }
 
     /// A host, then perhaps a port, then perhaps a path, query or fragment.
@@ -104,10 +101,7 @@ fn follows_host(rest: &str) -> bool {
 fn is_label(label: &str) -> bool {
     let letter = |c: char| c.is_ascii_alphanumeric() || ('\u{a1}'..='\u{ffff}').contains(&c);
     let inner = |c: char| letter(c) || c == '_' || c == '-';
-    label.starts_with(letter)
-        && label.ends_with(letter)
-        && label.chars().all(inner)
-        && label.chars().count() <= 64
+    label.starts_with(letter) && label.ends_with(letter) && label.chars().all(inner) && label.chars().count() <= 64
 }
 
 /// Four octets that are no private or local address. Digits may be of any script, as in Python's
@@ -121,10 +115,7 @@ fn is_public_ip(host: &str) -> bool {
         ['1'..='9'] => true,
         ['1'..='9', d] => is_decimal(*d),
         ['1', d, e] => is_decimal(*d) && is_decimal(*e),
-        ['2', d, e] => {
-            ('0'..=top[0]).contains(d) && is_decimal(*e)
-                || *d == top[1] && ('0'..=top[2]).contains(e)
-        }
+        ['2', d, e] => ('0'..=top[0]).contains(d) && is_decimal(*e) || *d == top[1] && ('0'..=top[2]).contains(e),
         _ => false,
     };
     let middle = |octet: &[char]| match octet {
@@ -142,11 +133,7 @@ fn is_public_ip(host: &str) -> bool {
         (['1', '7', '2'], ['2', d]) => is_decimal(*d),
         _ => false,
     };
-    upto(['1', '2', '3'], first)
-        && middle(second)
-        && middle(third)
-        && upto(['4', '5', '4'], last)
-        && !private
+    upto(['1', '2', '3'], first) && middle(second) && middle(third) && upto(['4', '5', '4'], last) && !private
 }
 
 #[cfg(test)]
@@ -155,9 +142,7 @@ mod tests {
     use super::*;
 
     fn urls() -> Urls {
-        Urls {
-            top_level: CharClass::of(('a'..='z').chain(['中', '国'])),
-        }
+        Urls { top_level: CharClass::of(('a'..='z').chain(['中', '国'])) }
     }
 
     #[test]

@@ -48,12 +48,7 @@ impl Product<'_> {
             let all_rows = self.rows.chunks(block * self.inputs);
             let outs = self.out.chunks_mut(block * self.width);
             for (rows, out) in all_rows.zip(outs) {
-                let tile = Tile {
-                    rows,
-                    cells,
-                    width: self.width,
-                    column: index * PANEL,
-                };
+                let tile = Tile { rows, cells, width: self.width, column: index * PANEL };
                 match rows.len() / self.inputs {
                     1 => tile.multiply::<1>(simd, out),
                     2 => tile.multiply::<2>(simd, out),

@@ -156,7 +156,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// A token as a term; `Ok(None)` for punctuation and spaces, which nobody expects to see listed.
 fn term_of(token: &Token, in_entity: bool, settings: &Settings) -> Result<Option<Term>, IgnoredReason> {
-    let pos: &str = &token.pos;
+    let pos = token.pos;
     if matches!(pos, "PUNCT" | "SPACE") {
         return Ok(None);
     }

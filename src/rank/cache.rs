@@ -121,7 +121,10 @@ impl Cache {
             let transaction = connection.unchecked_transaction()?;
             let mut statement = transaction.prepare_cached("SELECT dim, clipped, data FROM vectors WHERE key = ?1")?;
             let rows = keys.iter().map(|key| {
-                let row = |row: &rusqlite::Row<'_>| Ok(unpack(row.get(0)?, row.get(1)?, row.get_ref(2)?.as_blob()?));
+                let row = |row: &rusqlite::Row<'_>| {
+                    let dim: u32 = row.get(0)?;
+                    Ok(unpack(dim as usize, row.get(1)?, row.get_ref(2)?.as_blob()?))
+                };
                 Ok(statement.query_row([&key.0[..]], row).optional()?.flatten())
             });
             rows.collect()
@@ -131,8 +134,10 @@ impl Cache {
 
     /// Files vectors, all or none.
     pub fn put_vectors<'a>(&self, entries: impl IntoIterator<Item = (CacheKey, &'a TokenVectors)>) {
-        let entries: Vec<_> =
-            entries.into_iter().map(|(key, vectors)| (key, vectors.dim, vectors.clipped, pack(vectors))).collect();
+        let entries: Vec<_> = entries
+            .into_iter()
+            .map(|(key, vectors)| (key, vectors.dim as u32, vectors.clipped, pack(vectors)))
+            .collect();
         self.lock().write(|connection| {
             let sql = "INSERT OR IGNORE INTO vectors (key, dim, clipped, data) VALUES (?1, ?2, ?3, ?4)";
             let mut statement = connection.prepare_cached(sql)?;
@@ -351,7 +356,8 @@ fn pack(vectors: &TokenVectors) -> Vec<u8> {
 
 fn unpack(dim: usize, clipped: u32, data: &[u8]) -> Option<TokenVectors> {
     let halves: Vec<f16> = data.as_chunks::<2>().0.iter().map(|&bytes| f16::from_le_bytes(bytes)).collect();
-    let tokens = (dim > 0 && halves.len() % dim == 0).then(|| (halves.len() / dim).checked_sub(1)).flatten()?;
+    let tokens =
+        (dim > 0 && halves.len().is_multiple_of(dim)).then(|| (halves.len() / dim).checked_sub(1)).flatten()?;
     let (mut vectors, mut sentence) = (vec![0.0; tokens * dim], vec![0.0; dim]);
     let (of_tokens, of_sentence) = halves.split_at_checked(tokens * dim)?;
     of_tokens.convert_to_f32_slice(&mut vectors);

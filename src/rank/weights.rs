@@ -36,7 +36,7 @@ impl Config {
             return refuse(format!("positions '{kind}' instead of 'absolute'"));
         }
         let heads = config.num_attention_heads;
-        if heads == 0 || config.hidden_size % heads != 0 {
+        if heads == 0 || !config.hidden_size.is_multiple_of(heads) {
             return refuse(format!("{} numbers a token in {heads} heads", config.hidden_size));
         }
         Ok(config)

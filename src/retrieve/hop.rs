@@ -71,8 +71,7 @@ impl HopEnd {
 }
 
 /// Labels of entities that are worth a hop.
-const DISCOVERED_LABELS: [&str; 9] =
-    ["PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "EVENT", "PRODUCT", "WORK_OF_ART"];
+const DISCOVERED_LABELS: [&str; 9] = ["PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "EVENT", "PRODUCT", "WORK_OF_ART"];
 
 /// A retrieval in the making.
 pub(super) struct Walk<'a> {
@@ -180,7 +179,7 @@ impl<'a> Walk<'a> {
             let Some(text) = self.set.passages.get(passage as usize).map(|p| p.text.as_str()) else { continue };
             let analysis = reader.read(text).ok_or(HopEnd::NoTagger)?;
             for entity in &analysis.entities {
-                let label: &str = &entity.label;
+                let label = entity.label;
                 let name = bare_name(&entity.text);
                 let known = name.chars().count() < settings.min_term_length.max(2) as usize
                     || is_stop_word(&name)
@@ -221,7 +220,7 @@ impl<'a> Walk<'a> {
             let text = self.set.passages.get(passage as usize).map(|p| p.text.as_str())?;
             let analysis = reader.read(text)?;
             for token in &analysis.tokens {
-                let pos: &str = &token.pos;
+                let pos = token.pos;
                 let word = fold(&token.text);
                 let usable = matches!(pos, "NOUN" | "PROPN")
                     && word.chars().count() >= settings.min_term_length as usize
@@ -279,7 +278,8 @@ impl<'a> Walk<'a> {
         let candidates = match everything {
             Some(_) => (0..self.set.len() as u32).collect(),
             None => {
-                let cap = if self.settings.candidate_cap == 0 { usize::MAX } else { self.settings.candidate_cap as usize };
+                let cap =
+                    if self.settings.candidate_cap == 0 { usize::MAX } else { self.settings.candidate_cap as usize };
                 let mut best: Vec<u32> = order.into_iter().take(cap).collect();
                 best.sort_unstable();
                 best

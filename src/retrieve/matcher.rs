@@ -50,12 +50,7 @@ pub fn find_all(set: &PassageSet, terms: &[Term], first: u16, matching: Matching
         .collect()
 }
 
-fn find_in(
-    folded: &Folded,
-    passages: Range<usize>,
-    needles: &[(u16, Finder<'_>)],
-    matching: Matching,
-) -> Vec<Hit> {
+fn find_in(folded: &Folded, passages: Range<usize>, needles: &[(u16, Finder<'_>)], matching: Matching) -> Vec<Hit> {
     let span = folded.span(passages.clone());
     let bytes = folded.buffer().as_bytes().get(span.clone()).unwrap_or_default();
     let mut hits = Vec::new();

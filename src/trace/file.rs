@@ -340,7 +340,9 @@ impl TraceFile {
             colbert: ranker(&self.colbert, passages.iter().map(|p| p.colbert.map(|r| r.score)).collect()),
             dense: ranker(&self.dense, passages.iter().map(|p| p.dense.map(|r| r.score)).collect()),
             sentences: None,
-            gold: Arc::new((0..passages.len() as u32).zip(passages).filter(|(_, p)| p.gold).map(|(at, _)| at).collect()),
+            gold: Arc::new(
+                (0..passages.len() as u32).zip(passages).filter(|(_, p)| p.gold).map(|(at, _)| at).collect(),
+            ),
             timings: self.timings,
             passages: Arc::new(set),
             retrieval: Arc::new(retrieval),

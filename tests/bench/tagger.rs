@@ -11,9 +11,7 @@ use memsift::nlp::Tagger;
 fn model_folder() -> Option<PathBuf> {
     let models = match std::env::var_os("MEMSIFT_MODELS") {
         Some(models) => PathBuf::from(models),
-        None => directories::ProjectDirs::from("", "", "memsift")?
-            .data_dir()
-            .join("models"),
+        None => directories::ProjectDirs::from("", "", "memsift")?.data_dir().join("models"),
     };
     Some(models.join("en_core_web_sm")).filter(|folder| folder.is_dir())
 }
@@ -28,9 +26,7 @@ fn questions() -> Option<Vec<String>> {
     let mut lines = String::new();
     let mut reader = flate2::read::GzDecoder::new(std::fs::File::open(file).ok()?);
     reader.read_to_string(&mut lines).ok()?;
-    let lines = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
+    let lines = lines.lines().map(|line| serde_json::from_str(line).unwrap());
     let questions = lines.filter(|line: &serde_json::Value| line["src"] == "locomo_q");
     let texts = questions.map(|line| line["text"].as_str().unwrap().to_owned());
     Some(texts.collect())
