@@ -1,6 +1,9 @@
 //! memsift: why did the evidence fall out of the context?
 
+pub mod cli;
+pub mod dirs;
 pub mod engine;
+pub mod eval;
 pub mod explain;
 pub mod fuse;
 pub mod history;

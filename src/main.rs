@@ -1,3 +1,7 @@
-//! The binary: parse, run, map an error to an exit code.
+//! The binary: everything it does is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    memsift::cli::run()
+}

@@ -2,5 +2,12 @@
 //! knows no screen.
 
 pub mod job;
+pub mod models;
+pub mod pipeline;
+pub mod vectors;
+pub mod worker;
 
 pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
+pub use models::Models;
+pub use pipeline::{Deaf, Listener, Pipeline};
+pub use worker::{Engine, EngineOptions};

@@ -78,6 +78,20 @@ impl Marks {
         marked
     }
 
+    /// Make exactly these turns the marks of a question.
+    pub fn set(&mut self, conversation: &str, question: &str, turns: &[String]) {
+        let questions = self.gold.entry(conversation.to_owned()).or_default();
+        questions.insert(question.trim().to_owned(), turns.iter().cloned().collect());
+        questions.retain(|_, turns| !turns.is_empty());
+        self.gold.retain(|_, questions| !questions.is_empty());
+    }
+
+    /// All marks of a conversation: question to turn ids.
+    pub fn of_conversation(&self, conversation: &str) -> Vec<(String, Vec<String>)> {
+        let questions = self.gold.get(conversation).into_iter().flatten();
+        questions.map(|(question, turns)| (question.clone(), turns.iter().cloned().collect())).collect()
+    }
+
     /// Write the marks. The old file is there until the new one is complete.
     pub fn save(&self) -> Result<(), StoreError> {
         let failed = |cause| StoreError::from_io(&self.path, cause);

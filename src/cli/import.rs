@@ -1,0 +1,36 @@
+//! `memsift import`: files to a memsift database.
+
+use std::path::PathBuf;
+
+use super::output;
+use crate::store::import::import;
+
+/// Arguments of `import`.
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// LoCoMo, REALTALK, LongMemEval or BEAM files, or JSON lines; folders are searched for them.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The database; made when it does not exist.
+    #[arg(long)]
+    into: PathBuf,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Read the files and print what was found.
+pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
+    let bar = output::bar(true);
+    let report = import(&args.files, &args.into, &mut |progress| {
+        bar.set_length(progress.bytes_total);
+        bar.set_position(progress.bytes_read);
+        bar.set_message(progress.file.to_string());
+    });
+    bar.finish_and_clear();
+    let report = report?;
+    if args.json {
+        return output::print(&format!("{}\n", serde_json::to_string(&report)?));
+    }
+    output::print(&format!("{report}\n"))
+}

@@ -1,0 +1,113 @@
+//! The command line: what was typed, and which command it means. Knows every command by name; the work is theirs.
+
+mod ask;
+mod demo;
+mod import;
+mod knobs;
+mod models;
+mod output;
+mod reproduce;
+mod screen;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+
+use crate::dirs::Dirs;
+use crate::engine::{Models, Pipeline};
+use crate::rank::Cache;
+
+/// See why an agent forgot: which passages a question matched, how they were ranked, and where the cut fell.
+#[derive(Debug, Parser)]
+#[command(name = "memsift", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    /// A memsift database to explore; without it, 'memsift demo' is a good start.
+    db: Option<PathBuf>,
+    #[command(flatten)]
+    screen: screen::ScreenArgs,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Fetch the small models, make the demo database and open it.
+    Demo(demo::DemoArgs),
+    /// Ask one question without a screen.
+    Ask(ask::AskArgs),
+    /// Read conversation histories into a memsift database.
+    Import(import::ImportArgs),
+    /// List, fetch and check models.
+    #[command(subcommand)]
+    Models(models::ModelsCommand),
+    /// Measure the papers' figures on a database.
+    Reproduce(reproduce::ReproduceArgs),
+    /// Print every key of the screen.
+    Keys,
+    /// Print where memsift keeps its files.
+    Paths,
+}
+
+/// Run what was typed. The exit code is 0 when it worked, 1 when it did not, 2 when what was typed or given is at fault.
+pub fn run() -> ExitCode {
+    let args = Args::parse();
+    match dispatch(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let input = error.downcast_ref::<BadInput>().is_some()
+                || error.chain().any(|cause| cause.is::<crate::store::StoreError>());
+            eprintln!("memsift: {error:#}");
+            ExitCode::from(if input { 2 } else { 1 })
+        }
+    }
+}
+
+/// What was given is at fault, not the machine.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+fn dispatch(args: Args) -> anyhow::Result<()> {
+    match args.command {
+        None => match args.db {
+            Some(db) => screen::open(&db, None, &args.screen),
+            None => Err(BadInput(
+                "name a database ('memsift my.db'), make one ('memsift import FILE --into my.db'), or look around with \
+                 'memsift demo'"
+                    .to_owned(),
+            )
+            .into()),
+        },
+        Some(Command::Demo(demo)) => demo::run(&demo),
+        Some(Command::Ask(ask)) => ask::run(&ask),
+        Some(Command::Import(import)) => import::run(&import),
+        Some(Command::Models(command)) => models::run(&command),
+        Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
+        Some(Command::Keys) => output::print(&screen::keys()),
+        Some(Command::Paths) => paths(),
+    }
+}
+
+fn dirs() -> anyhow::Result<Dirs> {
+    Dirs::find().context("no home directory is known; set MEMSIFT_DATA and MEMSIFT_CACHE to directories")
+}
+
+/// A pipeline with what models there are, and the user's cache.
+fn pipeline() -> anyhow::Result<Pipeline> {
+    let models = Models::load(&crate::models::models_dir()?);
+    Ok(Pipeline::new(models, Cache::open(&dirs()?.cache_db())))
+}
+
+fn paths() -> anyhow::Result<()> {
+    let dirs = dirs()?;
+    output::print(&format!(
+        "models  {}\ncache   {}\nmarks   {}\ndemo    {}\n",
+        crate::models::models_dir()?.display(),
+        dirs.cache_db().display(),
+        dirs.marks().display(),
+        dirs.demo_db().display()
+    ))
+}

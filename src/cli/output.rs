@@ -1,0 +1,29 @@
+//! Standard output that survives a closed pipe, and progress lines that hide when nobody looks. Knows streams only.
+
+use std::io::{self, Write};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Print a text to standard output.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// True when the reader of our output went away, which is no failure.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// A progress bar on standard error; invisible when that is no terminal.
+pub fn bar(bytes: bool) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let numbers = if bytes { "{bytes}/{total_bytes}  {bytes_per_sec}" } else { "{pos}/{len}  {per_sec}" };
+    let style = format!("{{msg:28}} {{bar:30}} {numbers}  {{eta}} left");
+    bar.set_style(ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}

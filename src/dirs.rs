@@ -1,0 +1,41 @@
+//! Where memsift's own files lie. Knows the platform's directories and the variables that replace them.
+
+use std::path::PathBuf;
+
+/// memsift's own files.
+#[derive(Debug, Clone)]
+pub struct Dirs {
+    /// The demo database and other data: `MEMSIFT_DATA`.
+    pub data: PathBuf,
+    /// The score cache: `MEMSIFT_CACHE`.
+    pub cache: PathBuf,
+}
+
+impl Dirs {
+    /// The directories of this user. `None` without a home directory.
+    pub fn find() -> Option<Self> {
+        let project = directories::ProjectDirs::from("", "", "memsift");
+        let place = |variable: &str, default: Option<PathBuf>| {
+            std::env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from).or(default)
+        };
+        Some(Self {
+            data: place("MEMSIFT_DATA", project.as_ref().map(|dirs| dirs.data_dir().to_owned()))?,
+            cache: place("MEMSIFT_CACHE", project.as_ref().map(|dirs| dirs.cache_dir().to_owned()))?,
+        })
+    }
+
+    /// The cache database.
+    pub fn cache_db(&self) -> PathBuf {
+        self.cache.join("scores.db")
+    }
+
+    /// Marks made by hand.
+    pub fn marks(&self) -> PathBuf {
+        self.data.join("marks.json")
+    }
+
+    /// The demo database.
+    pub fn demo_db(&self) -> PathBuf {
+        self.data.join("demo.db")
+    }
+}

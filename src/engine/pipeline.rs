@@ -1,0 +1,263 @@
+//! One question through all slow stages: parse, retrieve, rank. Streams what it knows as soon as it knows it. Knows the
+//! order of the stages and when to stop; leaves fusing and cutting to the trace.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::models::{MemoReader, Models};
+use super::vectors::HistoryVectors;
+use crate::history::Conversation;
+use crate::parse::{Query, parse, parse_plain};
+use crate::passage::{PassageSet, Shape};
+use crate::rank::{Cache, CacheKey, CrossEncoder, ModelId, PairScore, TokenEncoder};
+use crate::retrieve::{Reader, retrieve};
+use crate::scored::{Model, Ranker, RankerState, Score, Scored, Timings};
+use crate::settings::Settings;
+
+/// Pairs between two looks at whether to stop.
+const CE_BATCH: usize = 16;
+/// Time between two streamed results.
+const STREAM_EVERY: Duration = Duration::from_millis(40);
+
+/// The stages, with the models and the history they work on.
+pub struct Pipeline {
+    models: Models,
+    reader: MemoReader,
+    cache: Cache,
+    history: Option<HistoryVectors>,
+}
+
+/// What a caller hears while a question runs.
+pub trait Listener {
+    /// What is known so far. The last call carries the final result.
+    fn scored(&mut self, scored: Arc<Scored>);
+    /// How far a stage is: `embedding` or `scoring`, units done and in all.
+    fn progress(&mut self, what: &'static str, done: usize, total: usize);
+    /// True when the question should stop at the next batch.
+    fn stopped(&self) -> bool;
+}
+
+/// Hears nothing and never stops.
+pub struct Deaf;
+
+impl Listener for Deaf {
+    fn scored(&mut self, _: Arc<Scored>) {}
+    fn progress(&mut self, _: &'static str, _: usize, _: usize) {}
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+impl Pipeline {
+    /// A pipeline with these models and this cache.
+    pub fn new(models: Models, cache: Cache) -> Self {
+        let reader = MemoReader::new(models.tagger.as_ref().ok().cloned());
+        Self { models, reader, cache, history: None }
+    }
+
+    /// Take other models; what the history's vectors were is forgotten.
+    pub fn set_models(&mut self, models: Models) {
+        self.reader = MemoReader::new(models.tagger.as_ref().ok().cloned());
+        self.models = models;
+        self.history = None;
+    }
+
+    /// The models.
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// What the cache has to say.
+    pub fn notices(&self) -> Vec<String> {
+        self.cache.notices()
+    }
+
+    /// The history cut into passages; the one of the last question when it is the same.
+    pub fn passages(&mut self, conversation: &Arc<Conversation>, shape: Shape) -> Arc<PassageSet> {
+        match &self.history {
+            Some(known) if Arc::ptr_eq(&known.set().conversation, conversation) && known.set().shape == shape => {
+                Arc::clone(known.set())
+            }
+            _ => {
+                let set = Arc::new(PassageSet::new(Arc::clone(conversation), shape));
+                self.history = Some(HistoryVectors::new(Arc::clone(&set)));
+                set
+            }
+        }
+    }
+
+    /// The terms of a question.
+    pub fn read(&self, text: &str, settings: &Settings) -> Query {
+        read(&self.reader, text, settings)
+    }
+
+    /// Run a question. Returns the final result, which the listener has heard too.
+    pub fn ask(
+        &mut self,
+        conversation: &Arc<Conversation>,
+        text: &str,
+        gold: &[usize],
+        settings: &Settings,
+        listener: &mut dyn Listener,
+    ) -> Arc<Scored> {
+        let set = self.passages(conversation, Shape::of(settings));
+        let mut timings = Timings::default();
+        let began = Instant::now();
+        let query = read(&self.reader, text, settings);
+        timings.parse_ms = millis(began);
+        let began = Instant::now();
+        let retrieval = retrieve(&set, &query, &self.reader, settings);
+        timings.retrieve_ms = millis(began);
+        let mut scored = Scored {
+            bm25: Arc::new(set.bm25().scores(text)),
+            gold: Arc::new(set.of_turns(gold)),
+            settings: Arc::new(settings.clone()),
+            query: Arc::new(query),
+            retrieval: Arc::new(retrieval),
+            ce: Arc::new(waiting(self.models.ce.as_ref().map(|ce| ce.model()))),
+            colbert: Arc::new(waiting(self.models.encoder.as_ref().map(|encoder| encoder.model()))),
+            dense: Arc::new(waiting(self.models.encoder.as_ref().map(|encoder| encoder.model()))),
+            sentences: None,
+            passages: set,
+            timings,
+        };
+        listener.scored(Arc::new(scored.clone()));
+        self.colbert(&mut scored, listener);
+        listener.scored(Arc::new(scored.clone()));
+        self.cross_encoder(&mut scored, listener);
+        let scored = Arc::new(scored);
+        listener.scored(Arc::clone(&scored));
+        scored
+    }
+
+    /// Token MaxSim and sentence cosine of every passage.
+    fn colbert(&mut self, scored: &mut Scored, listener: &mut dyn Listener) {
+        let (Ok(encoder), Some(history)) = (&self.models.encoder, &mut self.history) else { return };
+        let began = Instant::now();
+        let total = scored.passages.len();
+        let mut last = Instant::now();
+        let result = history.score(encoder, &self.cache, &scored.query.text, &mut |done| {
+            if last.elapsed() >= STREAM_EVERY {
+                last = Instant::now();
+                listener.progress("embedding", done, total);
+            }
+            !listener.stopped()
+        });
+        scored.timings.colbert_ms = millis(began);
+        let model = Some(model(encoder.model()));
+        let candidates = &scored.retrieval.candidates;
+        match result {
+            Ok(found) => {
+                let state = if found.complete { RankerState::Done } else { RankerState::Stopped };
+                scored.colbert = Arc::new(Ranker::new(model.clone(), state.clone(), found.maxsim, candidates));
+                scored.dense = Arc::new(Ranker::new(model, state, found.cosine, candidates));
+                scored.sentences = found.sentences;
+            }
+            Err(error) => {
+                let state = RankerState::Failed(error.to_string());
+                scored.colbert = Arc::new(Ranker::new(model.clone(), state.clone(), Vec::new(), candidates));
+                scored.dense = Arc::new(Ranker::new(model, state, Vec::new(), candidates));
+            }
+        }
+    }
+
+    /// Every candidate against the question, in the order in which it can still change the cut: best ColBERT first.
+    fn cross_encoder(&mut self, scored: &mut Scored, listener: &mut dyn Listener) {
+        let Ok(ce) = &self.models.ce else { return };
+        let began = Instant::now();
+        let candidates = Arc::clone(&scored.retrieval);
+        let candidates = &candidates.candidates;
+        let mut order = candidates.clone();
+        order.sort_by(|a, b| {
+            let key = |at: u32| (scored.colbert.value(at).unwrap_or(f64::MIN), scored.match_score(at));
+            let (a, b) = (key(*a), key(*b));
+            b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+        });
+        let question = scored.query.text.clone();
+        let passages = Arc::clone(&scored.passages);
+        let text = |at: u32| passages.passages.get(at as usize).map_or("", |passage| passage.text.as_str());
+        let keys: Vec<CacheKey> =
+            order.iter().map(|at| CacheKey::pair(ce.model(), ce.max_tokens(), &question, text(*at))).collect();
+        let mut scores: Vec<Option<Score>> = vec![None; passages.len()];
+        let mut left: Vec<(u32, CacheKey)> = Vec::new();
+        let put = |at: u32, pair: &PairScore, scores: &mut Vec<Option<Score>>| {
+            if let Some(slot) = scores.get_mut(at as usize) {
+                *slot = pair.score.is_finite().then_some(Score {
+                    value: pair.score,
+                    logit: Some(pair.logit),
+                    tokens: pair.tokens,
+                    clipped: pair.clipped.unwrap_or(0),
+                });
+            }
+        };
+        for ((at, key), known) in order.iter().zip(&keys).zip(self.cache.scores(&keys)) {
+            match known {
+                Some(pair) => put(*at, &pair, &mut scores),
+                None => left.push((*at, *key)),
+            }
+        }
+        let total = order.len();
+        let mut done = total - left.len();
+        let mut state = RankerState::Done;
+        let mut last: Option<Instant> = None;
+        let mut fresh: Vec<(CacheKey, PairScore)> = Vec::with_capacity(left.len());
+        for batch in left.chunks(CE_BATCH) {
+            if listener.stopped() {
+                state = RankerState::Stopped;
+                break;
+            }
+            if last.is_none_or(|last| last.elapsed() >= STREAM_EVERY) {
+                last = Some(Instant::now());
+                scored.timings.ce_ms = millis(began);
+                scored.ce =
+                    Arc::new(Ranker::new(Some(model(ce.model())), RankerState::Running, scores.clone(), candidates));
+                listener.scored(Arc::new(scored.clone()));
+                listener.progress("scoring", done, total);
+            }
+            let texts: Vec<&str> = batch.iter().map(|(at, _)| text(*at)).collect();
+            match ce.score(&question, &texts) {
+                Ok(pairs) => {
+                    for ((at, key), pair) in batch.iter().zip(pairs) {
+                        put(*at, &pair, &mut scores);
+                        fresh.push((*key, pair));
+                    }
+                    done += batch.len();
+                }
+                Err(error) => {
+                    state = RankerState::Failed(error.to_string());
+                    break;
+                }
+            }
+        }
+        self.cache.put_scores(fresh);
+        let holes = candidates.iter().any(|at| !matches!(scores.get(*at as usize), Some(Some(_))));
+        if state == RankerState::Done && holes {
+            state = RankerState::Failed("the model gave no finite score for some passages".to_owned());
+        }
+        scored.timings.ce_ms = millis(began);
+        scored.ce = Arc::new(Ranker::new(Some(model(ce.model())), state, scores, candidates));
+        listener.progress("scoring", done, total);
+    }
+}
+
+fn read(reader: &MemoReader, text: &str, settings: &Settings) -> Query {
+    match reader.read(text) {
+        Some(analysis) => parse(text, &analysis, settings),
+        None => parse_plain(text, settings),
+    }
+}
+
+fn waiting(model_or_reason: Result<&ModelId, &String>) -> Ranker {
+    match model_or_reason {
+        Ok(id) => Ranker::new(Some(model(id)), RankerState::Running, Vec::new(), &[]),
+        Err(reason) => Ranker::absent(reason.clone()),
+    }
+}
+
+fn model(id: &ModelId) -> Model {
+    Model { name: id.name.clone(), hash: id.hash.clone() }
+}
+
+fn millis(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1000.0
+}

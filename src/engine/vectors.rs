@@ -1,0 +1,157 @@
+//! Token vectors of a whole history: read from the cache, made where they are missing, scored against a question. Knows
+//! passages and the encoder; nothing of questions' terms or of the cut.
+
+use std::sync::Arc;
+
+use crate::passage::PassageSet;
+use crate::rank::{Cache, CacheKey, MiniLm, PassageVectors, RankError, TokenEncoder, TokenVectors};
+use crate::scored::{Score, SentenceVectors};
+
+/// Passages whose vectors lie in memory as one matrix.
+const CHUNK: usize = 2048;
+/// Chunks that stay in memory; longer histories are read from the cache again for every question.
+const KEPT_CHUNKS: usize = 8;
+/// Passages encoded between two looks at whether to stop.
+const BATCH: usize = 32;
+
+/// The vectors of one history.
+pub struct HistoryVectors {
+    set: Arc<PassageSet>,
+    chunks: Vec<Option<Arc<Chunk>>>,
+}
+
+/// The vectors of some neighbouring passages.
+struct Chunk {
+    vectors: PassageVectors,
+    tokens: Vec<u32>,
+    clipped: Vec<u32>,
+    sentences: Vec<f32>,
+}
+
+/// Scores of one question against a history.
+pub struct VectorScores {
+    /// Token MaxSim, by passage.
+    pub maxsim: Vec<Option<Score>>,
+    /// Cosine of sentence vectors, by passage.
+    pub cosine: Vec<Option<Score>>,
+    /// The sentence vectors, while the history is short enough to keep.
+    pub sentences: Option<Arc<SentenceVectors>>,
+    /// False when it was stopped before every passage had a score.
+    pub complete: bool,
+}
+
+impl HistoryVectors {
+    /// Nothing loaded yet.
+    pub fn new(set: Arc<PassageSet>) -> Self {
+        let chunks = set.len().div_ceil(CHUNK);
+        Self { set, chunks: vec![None; chunks] }
+    }
+
+    /// The history.
+    pub fn set(&self) -> &Arc<PassageSet> {
+        &self.set
+    }
+
+    /// Score all passages. `progress` hears how many passages were looked at; when it answers false, scoring stops.
+    ///
+    /// # Errors
+    /// When the encoder fails.
+    pub fn score(
+        &mut self,
+        encoder: &MiniLm,
+        cache: &Cache,
+        question: &str,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<VectorScores, RankError> {
+        let query = encoder.encode_query(question)?;
+        let passages = self.set.len();
+        let mut scores = VectorScores {
+            maxsim: vec![None; passages],
+            cosine: vec![None; passages],
+            sentences: None,
+            complete: true,
+        };
+        let keep = self.chunks.len() <= KEPT_CHUNKS;
+        let mut sentences = Vec::new();
+        for at in 0..self.chunks.len() {
+            let Some(chunk) = self.chunk(at, encoder, cache, progress)? else {
+                scores.complete = false;
+                return Ok(scores);
+            };
+            let read = query.tokens as u32;
+            for (local, found) in chunk.vectors.score(&query)?.into_iter().enumerate() {
+                let tokens = chunk.tokens.get(local).copied().unwrap_or(0);
+                let clipped = chunk.clipped.get(local).copied().unwrap_or(0);
+                let score = |value: f32| {
+                    (value.is_finite() && read > 0).then_some(Score { value, logit: None, tokens, clipped })
+                };
+                if let Some(slot) = scores.maxsim.get_mut(at * CHUNK + local) {
+                    *slot = score(found.maxsim.score);
+                }
+                if let Some(slot) = scores.cosine.get_mut(at * CHUNK + local) {
+                    *slot = score(found.cosine);
+                }
+            }
+            if keep {
+                sentences.extend_from_slice(&chunk.sentences);
+            }
+        }
+        if keep {
+            scores.sentences = Some(Arc::new(SentenceVectors { dim: encoder.dim(), data: sentences }));
+        }
+        Ok(scores)
+    }
+
+    /// One chunk, from memory, from the cache, or made now. `None` when stopped; what was made is in the cache then.
+    fn chunk(
+        &mut self,
+        at: usize,
+        encoder: &MiniLm,
+        cache: &Cache,
+        progress: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<Arc<Chunk>>, RankError> {
+        if let Some(Some(chunk)) = self.chunks.get(at) {
+            return Ok(progress((at * CHUNK + chunk.tokens.len()).min(self.set.len())).then(|| Arc::clone(chunk)));
+        }
+        let first = at * CHUNK;
+        let passages = self.set.passages.get(first..(first + CHUNK).min(self.set.len())).unwrap_or_default();
+        let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
+        let keys: Vec<CacheKey> =
+            texts.iter().map(|text| CacheKey::passage(encoder.model(), encoder.max_tokens(), text)).collect();
+        let mut found: Vec<Option<TokenVectors>> = cache.vectors(&keys);
+        let missing: Vec<usize> = (0..texts.len()).filter(|at| !matches!(found.get(*at), Some(Some(_)))).collect();
+        let known = texts.len() - missing.len();
+        for (batch, indices) in missing.chunks(BATCH).enumerate() {
+            if !progress(first + known + batch * BATCH) {
+                return Ok(None);
+            }
+            let batch: Vec<&str> = indices.iter().filter_map(|at| texts.get(*at).copied()).collect();
+            let mut made = encoder.encode_passages(&batch)?;
+            for vectors in &mut made {
+                vectors.round_to_half();
+            }
+            cache.put_vectors(indices.iter().filter_map(|at| keys.get(*at).copied()).zip(&made));
+            for (at, vectors) in indices.iter().zip(made) {
+                if let Some(slot) = found.get_mut(*at) {
+                    *slot = Some(vectors);
+                }
+            }
+        }
+        if !progress(first + texts.len()) {
+            return Ok(None);
+        }
+        let found: Vec<TokenVectors> = found.into_iter().flatten().collect();
+        let chunk = Arc::new(Chunk {
+            vectors: PassageVectors::new(encoder.dim(), &found)?,
+            tokens: found.iter().map(|vectors| vectors.tokens as u32).collect(),
+            clipped: found.iter().map(|vectors| vectors.clipped).collect(),
+            sentences: found.iter().flat_map(|vectors| vectors.sentence.iter().copied()).collect(),
+        });
+        if self.chunks.len() <= KEPT_CHUNKS
+            && let Some(slot) = self.chunks.get_mut(at)
+        {
+            *slot = Some(Arc::clone(&chunk));
+        }
+        Ok(Some(chunk))
+    }
+}

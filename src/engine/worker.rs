@@ -1,0 +1,264 @@
+//! The engine's thread: takes jobs, owns database, models and cache, and answers with events. The newest question wins;
+//! an older one stops at its next batch.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
+use super::models::{ENCODER, Models, TAGGER};
+use super::pipeline::{Listener, Pipeline};
+use crate::rank::Cache;
+use crate::scored::Scored;
+use crate::store::Store;
+use crate::store::marks::Marks;
+
+/// Where the engine finds its files.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// The models directory.
+    pub models: PathBuf,
+    /// The cache database; `None` keeps nothing.
+    pub cache: Option<PathBuf>,
+    /// The file with marks made by hand; `None` keeps nothing.
+    pub marks: Option<PathBuf>,
+}
+
+/// The running engine. Dropping it stops the thread.
+pub struct Engine {
+    jobs: Sender<Job>,
+    signals: Arc<Signals>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What reaches a job that is already running.
+#[derive(Default)]
+struct Signals {
+    generation: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Engine {
+    /// Start the thread; it loads the models first and answers jobs as they come.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(options: EngineOptions, say: impl Fn(Event) + Send + 'static) -> std::io::Result<Self> {
+        let (jobs, inbox) = channel();
+        let signals = Arc::new(Signals::default());
+        let shared = Arc::clone(&signals);
+        let thread = std::thread::Builder::new().name("engine".into()).spawn(move || {
+            Worker::new(options, shared, Box::new(say)).run(&inbox);
+        })?;
+        Ok(Self { jobs, signals, thread: Some(thread) })
+    }
+
+    /// Hand over a job. Never blocks; a question or a stop reaches a running question at its next batch.
+    pub fn send(&self, job: Job) {
+        match &job {
+            Job::Ask(ask) => {
+                self.signals.stop.store(false, Ordering::SeqCst);
+                self.signals.generation.store(ask.generation, Ordering::SeqCst);
+            }
+            Job::Stop | Job::Quit => self.signals.stop.store(true, Ordering::SeqCst),
+            Job::Resume => self.signals.stop.store(false, Ordering::SeqCst),
+            _ => {}
+        }
+        // The thread only ends after Quit, and then nobody waits for an answer.
+        let _ = self.jobs.send(job);
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.send(Job::Quit);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+type Say = Box<dyn Fn(Event) + Send>;
+
+struct Worker {
+    pipeline: Pipeline,
+    store: Option<Store>,
+    marks: Option<Marks>,
+    options: EngineOptions,
+    signals: Arc<Signals>,
+    last: Option<Ask>,
+    say: Say,
+}
+
+impl Worker {
+    fn new(options: EngineOptions, signals: Arc<Signals>, say: Say) -> Self {
+        let cache = options.cache.as_deref().map_or_else(Cache::in_memory, Cache::open);
+        let marks = match options.marks.as_deref().map(Marks::load) {
+            Some(Ok(marks)) => {
+                if let Some(notice) = marks.notice() {
+                    say(Event::Notice(notice.to_owned()));
+                }
+                Some(marks)
+            }
+            Some(Err(error)) => {
+                say(Event::Notice(error.to_string()));
+                None
+            }
+            None => None,
+        };
+        let pipeline = Pipeline::new(Models::none("still loading"), cache);
+        Self { pipeline, store: None, marks, options, signals, last: None, say }
+    }
+
+    fn run(mut self, inbox: &Receiver<Job>) {
+        // The database comes before the models, so that the first frame has something to show.
+        let mut waiting: Vec<Job> = Vec::new();
+        while let Ok(job) = inbox.try_recv() {
+            match job {
+                Job::Quit => return,
+                Job::Open(_) | Job::Load(_) => self.handle(job),
+                other => waiting.push(other),
+            }
+        }
+        self.load_models();
+        for job in waiting {
+            self.handle(job);
+        }
+        while let Ok(job) = inbox.recv() {
+            if matches!(job, Job::Quit) {
+                return;
+            }
+            self.handle(job);
+            for notice in self.pipeline.notices() {
+                (self.say)(Event::Notice(notice));
+            }
+        }
+    }
+
+    fn load_models(&mut self) {
+        let status = |role: &'static str, name: &str, state: ModelState| {
+            Event::Model(ModelStatus { role, name: name.to_owned(), state })
+        };
+        let all = [("tagger", TAGGER), ("colbert", ENCODER), ("ce", "small-cross-encoder")];
+        for (role, name) in all {
+            (self.say)(status(role, name, ModelState::Loading));
+        }
+        let began = Instant::now();
+        let models = Models::load(&self.options.models);
+        let seconds = began.elapsed().as_secs_f64();
+        let reasons = [
+            models.tagger.as_ref().err().cloned(),
+            models.encoder.as_ref().err().cloned(),
+            models.ce.as_ref().err().cloned(),
+        ];
+        for ((role, name), reason) in all.into_iter().zip(reasons) {
+            let state = reason.map_or(ModelState::Ready(seconds), ModelState::Absent);
+            (self.say)(status(role, name, state));
+        }
+        self.pipeline.set_models(models);
+    }
+
+    fn handle(&mut self, job: Job) {
+        match job {
+            Job::Open(path) => match Store::open(&path).and_then(|store| Ok((store.summaries()?, store))) {
+                Ok((conversations, store)) => {
+                    (self.say)(Event::Opened {
+                        path,
+                        fingerprint: store.fingerprint(),
+                        notices: store.notices().to_vec(),
+                        conversations,
+                    });
+                    self.store = Some(store);
+                }
+                Err(error) => (self.say)(Event::Failed(error.to_string())),
+            },
+            Job::Load(id) => match self.store.as_ref().map(|store| store.load(&id)) {
+                Some(Ok(conversation)) => {
+                    let marks = self.marks_of(&conversation.id);
+                    (self.say)(Event::Loaded(Arc::new(conversation)));
+                    (self.say)(Event::Marks(marks));
+                }
+                Some(Err(error)) => (self.say)(Event::Failed(error.to_string())),
+                None => (self.say)(Event::Failed("no database is open: open one first".to_owned())),
+            },
+            Job::Ask(ask) => {
+                self.last = Some(ask);
+                self.ask();
+            }
+            Job::Resume => self.ask(),
+            Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
+            Job::Stop | Job::Quit => {}
+        }
+    }
+
+    fn marks_of(&self, conversation: &str) -> Vec<(String, Vec<String>)> {
+        self.marks.as_ref().map(|marks| marks.of_conversation(conversation)).unwrap_or_default()
+    }
+
+    fn mark(&mut self, conversation: &str, question: &str, turns: &[String]) {
+        let Some(marks) = &mut self.marks else { return };
+        marks.set(conversation, question, turns);
+        if let Err(error) = marks.save() {
+            (self.say)(Event::Failed(error.to_string()));
+        }
+    }
+
+    fn ask(&mut self) {
+        let Some(ask) = self.last.clone() else { return };
+        let generation = ask.generation;
+        let mut listener =
+            Teller { say: &self.say, signals: &self.signals, generation, began: Instant::now(), stage: "" };
+        if listener.outdated() {
+            return;
+        }
+        self.pipeline.ask(&ask.conversation, &ask.text, &ask.gold, &ask.settings, &mut listener);
+        (self.say)(Event::Finished { generation });
+    }
+}
+
+/// Turns what the pipeline says into events.
+struct Teller<'a> {
+    say: &'a Say,
+    signals: &'a Signals,
+    generation: u64,
+    began: Instant,
+    stage: &'static str,
+}
+
+impl Teller<'_> {
+    fn outdated(&self) -> bool {
+        self.signals.generation.load(Ordering::SeqCst) != self.generation
+    }
+}
+
+impl Listener for Teller<'_> {
+    fn scored(&mut self, scored: Arc<Scored>) {
+        if !self.outdated() {
+            (self.say)(Event::Scored { generation: self.generation, scored });
+        }
+    }
+
+    fn progress(&mut self, what: &'static str, done: usize, total: usize) {
+        if self.stage != what {
+            self.stage = what;
+            self.began = Instant::now();
+        }
+        let seconds = self.began.elapsed().as_secs_f64();
+        let left = (done > 0 && seconds > 0.2).then(|| seconds / done as f64 * total.saturating_sub(done) as f64);
+        (self.say)(Event::Progress(Progress {
+            what: what.to_owned(),
+            done: done as u64,
+            total: total as u64,
+            seconds,
+            left,
+        }));
+    }
+
+    fn stopped(&self) -> bool {
+        self.outdated() || self.signals.stop.load(Ordering::SeqCst)
+    }
+}
+

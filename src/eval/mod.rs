@@ -1,0 +1,3 @@
+//! Measures over many questions. Knows traces and gold; draws nothing and reads no file.
+
+pub mod smartsearch;
