@@ -136,12 +136,12 @@ pub fn fuse(scored: &Scored, settings: &Settings) -> Fused {
             })
         }
         Fusion::Z => {
-            // z over every passage of the conversation, not only the candidates.
-            let all: Vec<u32> = (0..scored.passages.len() as u32).collect();
-            let bm25 = z_scores(&all.iter().map(|at| Some(scored.bm25(*at))).collect::<Vec<_>>());
-            let dense = z_scores(&all.iter().map(|at| scored.colbert.value(*at)).collect::<Vec<_>>());
+            // z over the passages that are ranked: the candidates. With `rank-everything` these are all passages of the
+            // conversation, which is the second paper's definition; the reference figure of 80.7 % is made over candidates.
+            let bm25 = z_scores(&candidates.iter().map(|at| Some(scored.bm25(*at))).collect::<Vec<_>>());
+            let dense = z_scores(&colbert.scores);
             sorted(candidates, assumptions, |at| {
-                let value = |scores: &[f64]| scores.get(position(at) as usize).copied().unwrap_or(0.0);
+                let value = |scores: &[f64]| scores.get(at).copied().unwrap_or(0.0);
                 (settings.lambda * value(&bm25), (1.0 - settings.lambda) * value(&dense))
             })
         }

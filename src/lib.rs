@@ -19,3 +19,4 @@ pub mod settings;
 pub mod store;
 pub mod trace;
 pub mod truncate;
+pub mod ui;

@@ -116,12 +116,10 @@ pub fn conversation_id(store: &Store, wanted: Option<&str>) -> anyhow::Result<St
         ))
         .into()),
         (Some(id), _) if known.iter().any(|row| row.id == id) => Ok(id.to_owned()),
-        (Some(id), _) => Err(BadInput(format!(
-            "there is no conversation '{id}' in {}: it has {}",
-            store.path().display(),
-            names()
-        ))
-        .into()),
+        (Some(id), _) => {
+            Err(BadInput(format!("there is no conversation '{id}' in {}: it has {}", store.path().display(), names()))
+                .into())
+        }
     }
 }
 
@@ -250,7 +248,8 @@ pub fn plain(trace: &Trace, all: bool) -> String {
         let _ = writeln!(text, "---- {} ----", cut_line(trace));
     }
     for passage in scored.gold.iter().copied().filter(|passage| !trace.fate(*passage).is_kept()) {
-        let _ = writeln!(text, "lost      {}: {}", crate::explain::fate::id_of(trace, passage), sentence(trace, passage));
+        let _ =
+            writeln!(text, "lost      {}: {}", crate::explain::fate::id_of(trace, passage), sentence(trace, passage));
     }
     text
 }

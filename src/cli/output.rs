@@ -14,9 +14,9 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 /// True when the reader of our output went away, which is no failure.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
-    })
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe))
 }
 
 /// A progress bar on standard error; invisible when that is no terminal.

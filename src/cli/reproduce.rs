@@ -49,10 +49,8 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     let mut tally = Tally::new();
     let (mut adversarial, mut without_gold) = (0, 0);
     let began = Instant::now();
-    let chosen: Vec<_> = summaries
-        .iter()
-        .filter(|row| args.conversation.is_empty() || args.conversation.contains(&row.id))
-        .collect();
+    let chosen: Vec<_> =
+        summaries.iter().filter(|row| args.conversation.is_empty() || args.conversation.contains(&row.id)).collect();
     let bar = output::bar(false);
     bar.set_length(chosen.iter().map(|row| row.questions as u64).sum());
     bar.set_message("questions");
@@ -103,7 +101,12 @@ fn table(tally: &Tally, adversarial: usize, without_gold: usize, seconds: f64) -
         "98.89 %",
         format!("{} ({})", percent(Some(tally.all_found as f64 / tally.questions as f64), 2), tally.all_found),
     );
-    row("mean position of the first gold, conversation order", "195", "193.2", format!("{:.1}", tally.mean_first_gold()));
+    row(
+        "mean position of the first gold, conversation order",
+        "195",
+        "193.2",
+        format!("{:.1}", tally.mean_first_gold()),
+    );
     let published = [
         ("conversation order", "22.5 %", "22.1 %"),
         ("match score", "", "62.6 %"),

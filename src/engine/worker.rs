@@ -261,4 +261,3 @@ impl Listener for Teller<'_> {
         self.outdated() || self.signals.stop.load(Ordering::SeqCst)
     }
 }
-

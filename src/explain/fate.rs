@@ -154,3 +154,16 @@ pub fn cut_line(trace: &Trace) -> String {
     };
     format!("cut · {rule} · {} used · {next}", cut.used)
 }
+
+/// A whole number with a comma at every thousand.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

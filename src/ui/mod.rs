@@ -1,0 +1,33 @@
+//! The terminal UI: one [`Model`], changed by [`update`], drawn by [`view`]. One way: keys, mouse and engine events go
+//! in, effects come out, and drawing changes nothing. Nothing here touches a database or a model.
+
+pub mod action;
+pub mod command;
+pub mod edit;
+pub mod keys;
+pub mod knob;
+pub mod layout;
+pub mod list;
+pub mod model;
+pub mod mouse;
+pub mod pane;
+pub mod picker;
+pub mod select;
+pub mod terminal;
+pub mod text;
+pub mod theme;
+pub mod update;
+pub mod view;
+
+pub use action::Action;
+pub use model::{Model, Start};
+pub use pane::Pane;
+pub use terminal::run;
+pub use theme::{Glyphs, Theme};
+pub use update::{Effect, Input, update};
+
+/// A position moved by some steps, kept within a list of this length.
+fn step(at: usize, by: i32, length: usize) -> usize {
+    let last = length.saturating_sub(1) as i64;
+    (at as i64 + i64::from(by)).clamp(0, last.max(0)) as usize
+}

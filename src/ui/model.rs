@@ -1,0 +1,271 @@
+//! What the screen shows: one plain value that [`super::update`] changes and [`super::view`] draws. Knows no terminal,
+//! no database and no clock.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ratatui_textarea::TextArea;
+
+use super::list::Rows;
+use super::pane::Pane;
+use super::picker::Picker;
+use super::theme::Theme;
+use crate::engine::{ModelStatus, Progress};
+use crate::history::{Conversation, ConversationSummary};
+use crate::settings::Settings;
+use crate::trace::Trace;
+
+/// Everything on the screen.
+pub struct Model {
+    /// The open database.
+    pub database: Database,
+    /// The conversation that is asked.
+    pub conversation: Option<Arc<Conversation>>,
+    /// Words of the conversation.
+    pub words: usize,
+    /// Gold marked by hand: question to turn ids. Where a question has an entry, it replaces the data set's gold.
+    pub marks: BTreeMap<String, Vec<String>>,
+    /// The state of every model, in the order in which they were heard of.
+    pub models: Vec<ModelStatus>,
+    /// The knobs.
+    pub settings: Settings,
+    /// Settings to go back to.
+    pub past: Vec<Settings>,
+    /// Settings to go forward to.
+    pub future: Vec<Settings>,
+    /// The question line.
+    pub question: TextArea<'static>,
+    /// Questions asked before, oldest first.
+    pub asked_before: Vec<String>,
+    /// Where the question line stands in them while walking.
+    pub walking: Option<usize>,
+    /// The question that was asked last.
+    pub asked: Option<String>,
+    /// Its number; answers to older ones are dropped.
+    pub generation: u64,
+    /// True from asking until the engine says that it is done.
+    pub running: bool,
+    /// True after the user stopped scoring.
+    pub stopped: bool,
+    /// How far the engine is.
+    pub progress: Option<Progress>,
+    /// The trace of the question.
+    pub trace: Option<Trace>,
+    /// Rows of the panes, made from the trace.
+    pub rows: Rows,
+    /// The selected passage: one for all panes.
+    pub selected: Option<u32>,
+    /// The focused pane.
+    pub focus: Pane,
+    /// True when the focused pane takes the screen.
+    pub zoom: bool,
+    /// What keys mean now.
+    pub mode: Mode,
+    /// The line that is typed in a prompt.
+    pub prompt: TextArea<'static>,
+    /// How far long lines are scrolled sideways, in cells.
+    pub sideways: usize,
+    /// How far the Why pane is scrolled.
+    pub why_scroll: usize,
+    /// Passages that crossed the cut with the last step of a knob; true when they came in.
+    pub crossed: BTreeMap<u32, bool>,
+    /// What the rank chart joins.
+    pub joined: Joined,
+    /// A sentence for the user, until the next key.
+    pub message: Option<Message>,
+    /// The conversation to open once the database is there.
+    pub wanted: Option<String>,
+    /// What is asked once a conversation is there.
+    pub pending: Option<String>,
+    /// True once the user has chosen a row; until then the most telling one is selected.
+    pub chosen: bool,
+    /// What the mouse button holds.
+    pub held: Option<super::mouse::Held>,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// True while the mouse belongs to the program.
+    pub mouse: bool,
+    /// Columns and rows of the screen.
+    pub size: (u16, u16),
+}
+
+/// The open database.
+#[derive(Debug, Clone, Default)]
+pub struct Database {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its fingerprint.
+    pub fingerprint: String,
+    /// Its conversations.
+    pub conversations: Vec<ConversationSummary>,
+    /// True once it is open.
+    pub open: bool,
+}
+
+/// A sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// What it says.
+    pub text: String,
+    /// True when something went wrong.
+    pub is_error: bool,
+}
+
+/// What keys mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mode {
+    /// Keys are those of the table.
+    Normal,
+    /// The question is edited.
+    Question,
+    /// A filter is typed.
+    Filter,
+    /// A command is typed.
+    Command,
+    /// The weight of this term is typed.
+    Weight(String),
+    /// The help is open, so far scrolled.
+    Help(usize),
+    /// The context is shown, so far scrolled.
+    Context(usize),
+    /// Something is chosen from a list.
+    Picker(Picker),
+}
+
+/// What the rank chart joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joined {
+    /// Gold and the selection.
+    Gold,
+    /// What one ranker would keep and the other would lose.
+    Movers,
+    /// Both.
+    All,
+}
+
+impl Joined {
+    /// As shown in the pane.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gold => "gold and selection",
+            Self::Movers => "movers",
+            Self::All => "gold and movers",
+        }
+    }
+
+    /// The next choice.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Gold => Self::Movers,
+            Self::Movers => Self::All,
+            Self::All => Self::Gold,
+        }
+    }
+}
+
+/// What the program is opened with.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The database.
+    pub database: PathBuf,
+    /// A conversation to open.
+    pub conversation: Option<String>,
+    /// A question to ask at once.
+    pub question: Option<String>,
+    /// The knobs.
+    pub settings: Settings,
+    /// Colours and glyphs.
+    pub theme: Theme,
+    /// Whether the mouse is used.
+    pub mouse: bool,
+}
+
+impl Model {
+    /// The screen before anything is known.
+    pub fn new(start: &Start) -> Self {
+        Self {
+            database: Database { path: start.database.clone(), ..Database::default() },
+            conversation: None,
+            words: 0,
+            marks: BTreeMap::new(),
+            models: Vec::new(),
+            settings: start.settings.clone(),
+            past: Vec::new(),
+            future: Vec::new(),
+            question: line(start.question.as_deref().unwrap_or_default()),
+            asked_before: Vec::new(),
+            walking: None,
+            asked: None,
+            generation: 0,
+            running: false,
+            stopped: false,
+            progress: None,
+            trace: None,
+            rows: Rows::default(),
+            selected: None,
+            focus: Pane::Fused,
+            zoom: false,
+            mode: Mode::Normal,
+            prompt: line(""),
+            sideways: 0,
+            why_scroll: 0,
+            crossed: BTreeMap::new(),
+            joined: Joined::Gold,
+            message: None,
+            wanted: start.conversation.clone(),
+            pending: start.question.clone(),
+            chosen: false,
+            held: None,
+            theme: start.theme.clone(),
+            mouse: start.mouse,
+            size: (80, 24),
+        }
+    }
+
+    /// Say something until the next key.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.message = Some(Message { text: text.into(), is_error: false });
+    }
+
+    /// Say that something went wrong.
+    pub fn fail(&mut self, text: impl Into<String>) {
+        self.message = Some(Message { text: text.into(), is_error: true });
+    }
+
+    /// Turns that are gold for a question: marked by hand, or the data set's.
+    pub fn gold_turns(&self, question: &str) -> Vec<usize> {
+        let Some(conversation) = &self.conversation else { return Vec::new() };
+        match self.marks.get(question) {
+            Some(ids) => {
+                let mut turns: Vec<usize> = ids.iter().filter_map(|id| conversation.turn_by_id(id)).collect();
+                turns.sort_unstable();
+                turns
+            }
+            None => conversation
+                .questions
+                .iter()
+                .find(|known| known.text.trim() == question)
+                .map(|known| known.gold.clone())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Why a knob of the cross-encoder has no effect; `None` when it has.
+    pub fn no_cross_encoder(&self) -> Option<&str> {
+        self.trace.as_ref().filter(|trace| trace.scored.ce.scored() == 0).and_then(|trace| trace.scored.ce.trouble())
+    }
+}
+
+/// A one-line text area with this text and the cursor at its end.
+pub fn line(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::new(vec![text.to_owned()]);
+    area.set_cursor_line_style(ratatui::style::Style::new());
+    area.move_cursor(ratatui_textarea::CursorMove::End);
+    area
+}
+
+/// What stands in a one-line text area.
+pub fn text_of(area: &TextArea<'_>) -> String {
+    area.lines().join(" ")
+}

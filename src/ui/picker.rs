@@ -1,0 +1,147 @@
+//! Something to choose from: conversations, questions, gold. Knows its items and which of them the typed words keep.
+
+use super::model::Model;
+use crate::explain::fate::sentence;
+use crate::passage::fold;
+
+/// An open list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picker {
+    /// What is chosen.
+    pub kind: PickerKind,
+    /// All items.
+    pub items: Vec<Item>,
+    /// Which of them are shown, in order.
+    pub shown: Vec<usize>,
+    /// The row under the cursor, among those shown.
+    pub at: usize,
+}
+
+/// What a list offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PickerKind {
+    /// Conversations of the database.
+    Conversations,
+    /// Questions of the conversation.
+    Questions,
+    /// Gold of the question.
+    Gold,
+}
+
+impl PickerKind {
+    /// The title of the list.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Conversations => "Conversations",
+            Self::Questions => "Questions",
+            Self::Gold => "Gold",
+        }
+    }
+}
+
+/// One thing to choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// What choosing it means: a conversation id, a question, or the number of a passage.
+    pub value: String,
+    /// First column.
+    pub name: String,
+    /// The rest of the line.
+    pub detail: String,
+}
+
+impl Picker {
+    fn new(kind: PickerKind, items: Vec<Item>) -> Self {
+        let shown = (0..items.len()).collect();
+        Self { kind, items, shown, at: 0 }
+    }
+
+    /// The conversations of the database; the open one is under the cursor.
+    pub fn conversations(model: &Model) -> Self {
+        let items = model
+            .database
+            .conversations
+            .iter()
+            .map(|row| Item {
+                value: row.id.clone(),
+                name: row.title.clone().unwrap_or_else(|| row.id.clone()),
+                detail: format!(
+                    "{} sessions  {} turns  {} words  {} questions  {} to {}",
+                    row.sessions,
+                    row.turns,
+                    row.words,
+                    row.questions,
+                    row.first.date(),
+                    row.last.date()
+                ),
+            })
+            .collect();
+        let mut picker = Self::new(PickerKind::Conversations, items);
+        if let Some(open) = &model.conversation {
+            picker.at = picker.items.iter().position(|item| item.value == open.id).unwrap_or(0);
+        }
+        picker
+    }
+
+    /// The questions of the conversation; the asked one is under the cursor.
+    pub fn questions(model: &Model) -> Self {
+        let questions = model.conversation.as_ref().map(|open| open.questions.as_slice()).unwrap_or_default();
+        let items = questions
+            .iter()
+            .map(|question| Item {
+                value: question.text.trim().to_owned(),
+                name: question.text.trim().to_owned(),
+                detail: format!(
+                    "category {}  {} gold{}",
+                    question.category.as_deref().unwrap_or("-"),
+                    question.gold.len(),
+                    if question.dirty.is_empty() { "" } else { "  dirty evidence" }
+                ),
+            })
+            .collect();
+        let mut picker = Self::new(PickerKind::Questions, items);
+        if let Some(asked) = &model.asked {
+            picker.at = picker.items.iter().position(|item| &item.value == asked).unwrap_or(0);
+        }
+        picker
+    }
+
+    /// The gold of the question with its fates.
+    pub fn gold(model: &Model) -> Self {
+        let Some(trace) = &model.trace else { return Self::new(PickerKind::Gold, Vec::new()) };
+        let items = trace
+            .scored
+            .gold
+            .iter()
+            .map(|passage| Item {
+                value: passage.to_string(),
+                name: crate::explain::fate::id_of(trace, *passage).to_owned(),
+                detail: sentence(trace, *passage),
+            })
+            .collect();
+        Self::new(PickerKind::Gold, items)
+    }
+
+    /// Show only items that hold all typed words.
+    pub fn narrow(&mut self, typed: &str) {
+        let words: Vec<String> = fold(typed).split_whitespace().map(str::to_owned).collect();
+        let under = self.chosen().map(|item| item.value.clone());
+        let keeps = |item: &Item| {
+            let text = fold(&format!("{} {} {}", item.name, item.detail, item.value));
+            words.iter().all(|word| text.contains(word.as_str()))
+        };
+        self.shown = self.items.iter().enumerate().filter(|(_, item)| keeps(item)).map(|(at, _)| at).collect();
+        let again = self.shown.iter().position(|at| self.items.get(*at).map(|item| &item.value) == under.as_ref());
+        self.at = again.unwrap_or(0);
+    }
+
+    /// Move the cursor.
+    pub fn step(&mut self, by: i32) {
+        self.at = super::step(self.at, by, self.shown.len());
+    }
+
+    /// The item under the cursor.
+    pub fn chosen(&self) -> Option<&Item> {
+        self.items.get(*self.shown.get(self.at)?)
+    }
+}

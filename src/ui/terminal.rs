@@ -1,0 +1,199 @@
+//! The loop around model and screen: reads the terminal, starts the engine, carries out effects, and puts the terminal
+//! back whatever happens.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{
+    self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::{cursor, execute};
+
+use super::model::{Model, Start};
+use super::update::{Effect, Input, update};
+use super::view::view;
+use crate::engine::{Engine, EngineOptions, Job};
+use crate::trace::file::{TraceFile, TraceHeader};
+
+/// Open the screen and stay until the user leaves.
+///
+/// # Errors
+/// When the terminal or the engine's thread cannot be had, or the terminal goes away.
+pub fn run(start: &Start, options: EngineOptions) -> anyhow::Result<()> {
+    let (inputs, inbox) = channel();
+    let engine_inputs = inputs.clone();
+    // The receiver outlives the engine; when it is gone nobody listens any more.
+    let engine = Engine::start(options, move |event| drop(engine_inputs.send(Input::Engine(event))))?;
+    engine.send(Job::Open(start.database.clone()));
+    let mut model = Model::new(start);
+    let mut screen = Screen::open(model.mouse)?;
+    let size = screen.terminal.size()?;
+    model.size = (size.width, size.height);
+    read_terminal(inputs)?;
+    let result = turn(&mut model, &mut screen, &inbox, &engine);
+    // Leave the screen first: the engine may take a moment to finish its batch.
+    drop(screen);
+    drop(engine);
+    result
+}
+
+/// Draw, wait, take everything in, do what follows from it; until the user leaves.
+fn turn(model: &mut Model, screen: &mut Screen, inbox: &Receiver<Input>, engine: &Engine) -> anyhow::Result<()> {
+    loop {
+        screen.terminal.draw(|frame| view(model, frame.buffer_mut()))?;
+        let Ok(first) = inbox.recv() else { return Ok(()) };
+        let mut waiting = vec![first];
+        waiting.extend(inbox.try_iter());
+        // Of several results of one question only the last is worth a frame.
+        let is_scored = |input: &Input| matches!(input, Input::Engine(crate::engine::Event::Scored { .. }));
+        let last = waiting.iter().rposition(is_scored);
+        for (at, input) in waiting.into_iter().enumerate() {
+            if is_scored(&input) && Some(at) != last {
+                continue;
+            }
+            for effect in update(model, input) {
+                if !carry_out(effect, model, screen, engine)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Do what an effect says; false to leave.
+fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &Engine) -> anyhow::Result<bool> {
+    match effect {
+        Effect::Send(job) => engine.send(job),
+        Effect::Quit => return Ok(false),
+        Effect::Copy(text) => copy(&text)?,
+        Effect::Mouse(on) => screen.mouse(on)?,
+        Effect::Export(path) => match export(model, &path) {
+            Ok(()) => model.say(format!("trace written to {}", path.display())),
+            Err(error) => model.fail(format!("{} cannot be written: {error}", path.display())),
+        },
+        Effect::Suspend => screen.suspend(model.mouse)?,
+    }
+    Ok(true)
+}
+
+/// One thread that does nothing but wait for the terminal.
+fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
+    std::thread::Builder::new().name("terminal".into()).spawn(move || {
+        while let Ok(event) = event::read() {
+            let input = match event {
+                event::Event::Key(key) => Input::Key(key),
+                event::Event::Mouse(mouse) if mouse.kind != event::MouseEventKind::Moved => Input::Mouse(mouse),
+                event::Event::Paste(text) => Input::Paste(text),
+                event::Event::Resize(columns, rows) => Input::Size(columns, rows),
+                _ => continue,
+            };
+            if inputs.send(input).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Write the trace beside its place first, so that there is never half a file.
+fn export(model: &Model, path: &Path) -> io::Result<()> {
+    let Some(trace) = &model.trace else { return Ok(()) };
+    if path.exists() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of this name: choose another one"));
+    }
+    let header = TraceHeader { database: model.database.fingerprint.clone(), ..TraceHeader::default() };
+    let json = TraceFile::new(trace, header).to_json().map_err(io::Error::other)?;
+    let beside = path.with_extension("part");
+    std::fs::write(&beside, json)?;
+    std::fs::rename(&beside, path)
+}
+
+/// Put text on the clipboard of the terminal, wherever it runs (OSC 52).
+fn copy(text: &str) -> io::Result<()> {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut encoded = String::with_capacity(text.len().div_ceil(3) * 4);
+    for chunk in text.as_bytes().chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
+        for at in 0..4 {
+            let letter = LETTERS.get((bits >> (18 - 6 * at)) as usize & 63).copied().unwrap_or(b'A');
+            encoded.push(if at > chunk.len() { '=' } else { char::from(letter) });
+        }
+    }
+    let mut out = io::stdout().lock();
+    write!(out, "\x1b]52;c;{encoded}\x07")?;
+    out.flush()
+}
+
+/// The terminal while it belongs to the program. Dropping it gives it back, and so does a panic.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<io::Stdout>>,
+}
+
+impl Screen {
+    fn open(mouse: bool) -> io::Result<Self> {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            restore();
+            before(info);
+        }));
+        enter(mouse)?;
+        match Terminal::new(CrosstermBackend::new(io::stdout())) {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                restore();
+                Err(error)
+            }
+        }
+    }
+
+    fn mouse(&mut self, on: bool) -> io::Result<()> {
+        if on { execute!(io::stdout(), EnableMouseCapture) } else { execute!(io::stdout(), DisableMouseCapture) }
+    }
+
+    /// Stop like any program at Ctrl-z, and come back with the same screen.
+    fn suspend(&mut self, mouse: bool) -> io::Result<()> {
+        restore();
+        let stopped = stop_self();
+        // The shell needs a moment to take the terminal, and again to give it back.
+        if !stopped {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        enter(mouse)?;
+        self.terminal.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore();
+        drop(std::panic::take_hook());
+    }
+}
+
+fn enter(mouse: bool) -> io::Result<()> {
+    enable_raw_mode()?;
+    let entered = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)
+        .and_then(|()| if mouse { execute!(io::stdout(), EnableMouseCapture) } else { Ok(()) });
+    if entered.is_err() {
+        restore();
+    }
+    entered
+}
+
+/// Give the terminal back. Failing changes nothing: there is no terminal any more then.
+fn restore() {
+    let _ = execute!(io::stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+/// Ask the system to stop this process; false where that is not known.
+fn stop_self() -> bool {
+    let kill = std::process::Command::new("kill").args(["-TSTP", &std::process::id().to_string()]).status();
+    kill.is_ok_and(|status| status.success())
+}

@@ -1,0 +1,83 @@
+//! The question line: what is asked, how much gold survives, how far scoring is.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::widgets::Widget;
+
+use super::{Piece, put, put_right, text};
+use crate::engine::Progress;
+use crate::ui::model::{Mode, Model, text_of};
+use crate::ui::theme::Role;
+
+pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
+    let theme = &model.theme;
+    let editing = model.mode == Mode::Question;
+    let mark = if theme.glyphs.ascii { " > " } else { " › " };
+    let style = theme.style(if editing { Role::Focus } else { Role::Faint });
+    let used = put(buf, area, 0, &[(mark.to_owned(), style)]);
+    let right = status(model);
+    let line = Rect { x: area.x + used, width: area.width.saturating_sub(used), ..area };
+    if editing {
+        let mut widget = model.question.clone();
+        widget.set_style(theme.style(Role::Text));
+        widget.set_cursor_style(Style::new().add_modifier(Modifier::REVERSED));
+        widget.set_placeholder_text("type a question, Enter asks");
+        widget.set_placeholder_style(theme.style(Role::Faint));
+        (&widget).render(line, buf);
+        return;
+    }
+    let typed = text_of(&model.question);
+    let taken = if text::width(&typed) + 24 < usize::from(line.width) || model.running {
+        put_right(buf, line, 0, &right)
+    } else {
+        // A long question leaves room for the last, most telling piece only.
+        let from = right.len().saturating_sub(2);
+        put_right(buf, line, 0, right.get(from..).unwrap_or_default())
+    };
+    let room = usize::from(line.width.saturating_sub(taken + 1));
+    if typed.is_empty() {
+        put(buf, line, 0, &[(text::clip("press i and type a question", room), theme.style(Role::Faint))]);
+    } else {
+        put(buf, line, 0, &[(text::clip(&typed, room), theme.style(Role::Title))]);
+    }
+}
+
+/// Gold, time and progress.
+fn status(model: &Model) -> Vec<Piece> {
+    let theme = &model.theme;
+    let mut pieces: Vec<Piece> = Vec::new();
+    if let Some(trace) = &model.trace {
+        let gold = trace.gold();
+        if gold.total > 0 {
+            let all = gold.kept == gold.total;
+            let style = theme.style(if all { Role::Gold } else { Role::Cut });
+            pieces.push((format!("{} ", theme.glyphs.gold), theme.style(Role::Gold)));
+            pieces.push((format!("gold {}/{} kept, {} found  ", gold.kept, gold.total, gold.candidates), style));
+        }
+        if !model.running {
+            let times = &trace.scored.timings;
+            let total = times.parse_ms + times.retrieve_ms + times.colbert_ms + times.ce_ms;
+            pieces.push((milliseconds(total), theme.style(Role::Faint)));
+        }
+    }
+    if model.running {
+        let words = model.progress.as_ref().map_or_else(|| "working  ".to_owned(), progress);
+        pieces.push((format!("{words}Esc stops "), theme.style(Role::Notice)));
+    } else if model.stopped {
+        pieces.push(("stopped, R goes on ".to_owned(), theme.style(Role::Notice)));
+    }
+    pieces
+}
+
+fn milliseconds(total: f64) -> String {
+    if total < 1000.0 { format!("{total:.0} ms ") } else { format!("{:.1} s ", total / 1000.0) }
+}
+
+fn progress(progress: &Progress) -> String {
+    let left = match progress.left {
+        Some(left) if left >= 1.0 => format!("  about {left:.0} s left"),
+        _ => String::new(),
+    };
+    format!("{} {}/{}  {:.1} s{left}  ", progress.what, progress.done, progress.total, progress.seconds)
+}

@@ -1,0 +1,92 @@
+//! Pane 1: weighted terms, names that a hop added, and the words that were ignored.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{Piece, bar, first_visible, frame, put, text};
+use crate::explain::fate::number;
+use crate::parse::Parser;
+use crate::trace::Trace;
+use crate::ui::list::TermRow;
+use crate::ui::model::Model;
+use crate::ui::pane::Pane;
+use crate::ui::theme::Role;
+
+pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
+    let theme = &model.theme;
+    let Some(trace) = &model.trace else {
+        frame(model, Pane::Terms, area, "", buf);
+        return;
+    };
+    let asked = trace.scored.query.terms.len();
+    let learnt = model.rows.terms.len().saturating_sub(asked);
+    let right = if learnt > 0 { format!("{asked} + {learnt}") } else { format!("{asked}") };
+    let inside = frame(model, Pane::Terms, area, &right, buf);
+    let ignored = ignored(model, trace, inside.width.into());
+    let below = (ignored.len() as u16).min(inside.height / 3);
+    let height = inside.height - below;
+    let heaviest = heaviest(trace);
+    let first = first_visible(model.rows.term_at, height.into());
+    for (line, (at, row)) in model.rows.terms.iter().enumerate().skip(first).take(height.into()).enumerate() {
+        let selected = model.focus == Pane::Terms && at == model.rows.term_at;
+        let pieces = line_of(model, trace, *row, heaviest, inside.width.into());
+        let line = line as u16;
+        put(buf, inside, line, &pieces);
+        if selected {
+            buf.set_style(Rect { y: inside.y + line, height: 1, ..inside }, theme.style(Role::Selected));
+        }
+    }
+    if model.rows.terms.is_empty() {
+        put(buf, inside, 0, &[("no term".to_owned(), theme.style(Role::Notice))]);
+    }
+    for (line, words) in ignored.into_iter().take(below.into()).enumerate() {
+        put(buf, inside, height + line as u16, &[(words, theme.style(Role::Faint))]);
+    }
+}
+
+fn heaviest(trace: &Trace) -> f64 {
+    trace.scored.retrieval.terms().map(|term| term.weight).fold(0.0, f64::max)
+}
+
+fn line_of(model: &Model, trace: &Trace, row: TermRow, heaviest: f64, width: usize) -> Vec<Piece> {
+    let theme = &model.theme;
+    let Some(tally) = trace.scored.retrieval.hops.get(row.hop).and_then(|hop| hop.terms.get(row.term)) else {
+        return Vec::new();
+    };
+    let term = &tally.term;
+    let filtered = if model.rows.filter.term == Some(row.id) { "/" } else { " " };
+    let name = width.saturating_sub(21).clamp(6, 24);
+    let style = theme.style(if term.muted { Role::Dropped } else { Role::Text });
+    let mut pieces = vec![
+        (format!("{filtered}{} ", text::pad(&term.text, name)), style),
+        (text::pad(term.class.name(), 6), theme.style(Role::Faint)),
+        (format!("{:>4} ", if term.muted { "mute".to_owned() } else { number(term.weight) }), style),
+        (format!("{:>4}", tally.passages), theme.style(Role::Faint)),
+    ];
+    let used: usize = pieces.iter().map(|(words, _)| text::width(words)).sum();
+    if width > used + 3 {
+        let share = if heaviest > 0.0 && !term.muted { term.weight / heaviest } else { 0.0 };
+        pieces.push((format!(" {}", bar(theme, share, (width - used - 1).min(12))), theme.style(Role::Bar)));
+    }
+    pieces
+}
+
+/// Words that became no term, wrapped, and who read the question when it was not the tagger.
+fn ignored(model: &Model, trace: &Trace, width: usize) -> Vec<String> {
+    let query = &trace.scored.query;
+    let mut words = String::new();
+    if query.parser == Parser::Plain {
+        words.push_str("no tagger: capitalised words are names, the rest nouns; ");
+    }
+    if let Some(term) = model.rows.filter.term.and_then(|at| trace.scored.retrieval.terms().nth(at.into())) {
+        words.push_str(&format!("filter: {}; ", term.text));
+    }
+    if !query.ignored.is_empty() {
+        words.push_str("ignored ");
+        words.push_str(&query.ignored.iter().map(|word| word.word.as_str()).collect::<Vec<_>>().join(" "));
+    }
+    text::wrap(&words, width.saturating_sub(1), 6)
+        .into_iter()
+        .map(|line| format!(" {}", words.get(line).unwrap_or_default()))
+        .collect()
+}
