@@ -34,8 +34,8 @@
 //! by side share one `Scored`.
 //!
 //! Between the threads: the screen sends a [`engine::Job`], the engine answers with an [`engine::Event`]. A newer
-//! question replaces an older one at its next batch. Nothing flows back: no stage asks a later one, and the stages know neither
-//! the engine nor a screen.
+//! question replaces an older one at its next batch. Nothing flows back: no stage asks a later one, and the stages know
+//! neither the engine nor a screen.
 //!
 //! # Glossary
 //!
@@ -83,8 +83,9 @@
 //! | `ui` | the explorer: model, update, view, keys, themes | SQL, models, files: those are jobs of the engine |
 //!
 //! The pure stages (`parse`, `retrieve`, `fuse`, `truncate`, `trace`, `explain`, `eval`) import nothing from `ui`,
-//! `engine`, ratatui or candle. All text of a history has passed [`store::clean`] before anything else sees it. Whatever came from
-//! outside is taken without `unwrap`, `expect` or unchecked indexing. Ties go to the earlier passage, everywhere.
+//! `engine`, ratatui or candle. All text of a history has passed [`store::clean`] before anything else sees it. Whatever
+//! came from outside is taken without `unwrap`, `expect` or unchecked indexing. Ties go to the earlier passage,
+//! everywhere.
 
 pub mod cli;
 pub mod dirs;

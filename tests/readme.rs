@@ -19,6 +19,7 @@ use memsift::trace::Trace;
 use memsift::trace::file::{TraceFile, TraceHeader};
 use memsift::truncate::FateKind;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 const README: &str = include_str!("../README.md");
 
@@ -59,6 +60,9 @@ fn the_files_of_the_models_are_those_of_the_list() {
         assert!(named, "the README gives '{}' no row with the licence {}", model.name, model.licence);
     }
     assert_same("models", &rows);
+    let adapter = include_bytes!("../src/rank/small_cross_encoder/small-cross-encoder.safetensors");
+    let sum = Sha256::digest(adapter).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert!(README.contains(&format!("{} bytes,\n`{sum}`", adapter.len())), "the adapter has the SHA-256 {sum}");
 }
 
 #[test]
