@@ -68,7 +68,7 @@ pub const KEYS: &[Binding] = &[
         "edit the question; Enter asks, Esc leaves, Up and Down walk through earlier ones",
         "ask",
     ),
-    foot(&["/"], Action::Filter, "show only rows that hold some words", "filter"),
+    all(&["/"], Action::Filter, "show only rows that hold some words"),
     foot(&["Tab"], Action::NextPane, "next pane", "pane"),
     all(&["S-Tab"], Action::PreviousPane, "pane before"),
     all(&["1"], Action::Focus(Pane::Terms), "pane 1, Terms"),
@@ -90,8 +90,8 @@ pub const KEYS: &[Binding] = &[
     all(&["0"], Action::Defaults, "all knobs back to their defaults"),
     all(&["u"], Action::Undo, "undo the last change of a knob"),
     all(&["Ctrl-r"], Action::Redo, "redo it"),
-    foot(&["w"], Action::Why, "why the selected passage was kept or dropped", "why"),
-    foot(&["m"], Action::Mark, "mark or unmark the selected passage as gold", "gold"),
+    all(&["w"], Action::Why, "why the selected passage was kept or dropped"),
+    all(&["m"], Action::Mark, "mark or unmark the selected passage as gold"),
     all(&["M"], Action::Gold, "list the gold"),
     all(&["*"], Action::NextGold { dropped: false }, "next gold"),
     all(&["#"], Action::NextGold { dropped: true }, "next gold that is dropped"),
@@ -117,7 +117,7 @@ pub const KEYS: &[Binding] = &[
     all(&["Y"], Action::CopyWhy, "copy the whole explanation"),
     all(&["E"], Action::Export, "write the trace to a file"),
     all(&["R"], Action::Resume, "go on scoring after Esc"),
-    foot(&[":"], Action::Command, "type a command: set, open, question, theme, export, resume, quit", "command"),
+    all(&[":"], Action::Command, "type a command: set, open, question, theme, export, resume, quit"),
     all(&["v"], Action::Mouse, "mouse off, so that the terminal can select text, or on again"),
     all(&["Esc"], Action::Back, "one step back: close, stop scoring, drop the filter"),
     all(&["Enter"], Action::Enter, "what the focused pane is for"),
@@ -166,14 +166,9 @@ pub fn name_of(key: &KeyEvent) -> Option<String> {
 
 /// At most eight keys for the footer of a pane: its own first.
 pub fn footer(pane: Pane) -> Vec<(&'static str, &'static str)> {
-    let own = KEYS.iter().filter(|binding| binding.pane == Some(pane));
-    let rest = KEYS.iter().filter(|binding| binding.pane.is_none());
-    let mut shown: Vec<(&'static str, &'static str)> = own.chain(rest).filter_map(short).collect();
-    // Help and quit always have their place.
-    let last = shown.split_off(shown.len().saturating_sub(2));
-    shown.truncate(6);
-    shown.extend(last);
-    shown
+    let own = KEYS.iter().filter(|binding| binding.pane == Some(pane)).filter_map(short).take(2);
+    let rest = KEYS.iter().filter(|binding| binding.pane.is_none()).filter_map(short);
+    own.chain(rest).take(8).collect()
 }
 
 fn short(binding: &'static Binding) -> Option<(&'static str, &'static str)> {

@@ -148,9 +148,9 @@ impl Joined {
     /// As shown in the pane.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Gold => "gold and selection",
+            Self::Gold => "gold",
             Self::Movers => "movers",
-            Self::All => "gold and movers",
+            Self::All => "gold, movers",
         }
     }
 

@@ -119,7 +119,12 @@ pub fn settle(model: &mut Model) {
     let row = model.selected.and_then(|selected| rows.fused.iter().position(|passage| *passage == selected));
     if let Some(row) = row {
         let line = rows.line_of(row);
-        if line < rows.fused_top {
+        let cut = rows.cut_at.unwrap_or(line);
+        if !model.chosen && height > 3 {
+            // Nobody has scrolled yet: show the row together with the cut where both fit.
+            let top = cut.min(line).saturating_sub(2);
+            rows.fused_top = if cut.max(line) < top + height { top } else { line.saturating_sub(height / 2) };
+        } else if line < rows.fused_top {
             rows.fused_top = line;
         } else if line >= rows.fused_top + height {
             rows.fused_top = (line + 1).saturating_sub(height);

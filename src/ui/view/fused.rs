@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Piece, bar, frame, put, text};
+use super::{Piece, bar, frame, highlight, put, text};
 use crate::explain::fate::{cut_line, id_of};
 use crate::trace::Trace;
 use crate::truncate::FateKind;
@@ -49,7 +49,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
                 let selected = model.selected == Some(passage);
                 put(buf, row, 0, &line_of(model, trace, passage, columns, range, inside.width.into()));
                 if selected {
-                    buf.set_style(row, theme.style(Role::Selected));
+                    highlight(model, row, buf);
                 }
             }
             Some(FusedLine::Cut) => cut(model, trace, Rect { y: inside.y + 1 + line, height: 1, ..inside }, buf),
@@ -150,7 +150,9 @@ fn line_of(
     }
     pieces.push((format!("{words:>5} "), base));
     if columns.sum {
-        let sum = row.map_or_else(|| "-".to_owned(), |row| row.sum.to_string());
+        // What never reached the budget has no part in the running sum.
+        let counts = matches!(fate.kind(), FateKind::Kept | FateKind::OverBudget);
+        let sum = row.filter(|_| counts).map_or_else(|| "-".to_owned(), |row| row.sum.to_string());
         pieces.push((format!("{sum:>5} "), base));
     }
     let id = id_of(trace, passage);

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Piece, bar, first_visible, frame, put, text};
+use super::{Piece, bar, first_visible, frame, highlight, put, text};
 use crate::explain::fate::{id_of, number};
 use crate::parse::Origin;
 use crate::trace::Trace;
@@ -19,14 +19,14 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         return;
     };
     let candidates = trace.scored.retrieval.candidates.len();
-    let inside = frame(model, Pane::Hops, area, &format!("{candidates} candidates"), buf);
+    let inside = frame(model, Pane::Hops, area, &format!("{candidates} found"), buf);
     let height = usize::from(inside.height);
     let first = first_visible(model.rows.hop_at, height);
     for (line, (at, row)) in model.rows.hops.iter().enumerate().skip(first).take(height).enumerate() {
         let line = line as u16;
         put(buf, inside, line, &line_of(model, trace, *row, inside.width.into()));
         if model.focus == Pane::Hops && at == model.rows.hop_at {
-            buf.set_style(Rect { y: inside.y + line, height: 1, ..inside }, theme.style(Role::Selected));
+            highlight(model, Rect { y: inside.y + line, height: 1, ..inside }, buf);
         }
     }
 }
@@ -44,7 +44,7 @@ fn line_of(model: &Model, trace: &Trace, row: HopRow, width: usize) -> Vec<Piece
                 _ => "terms",
             };
             let words = format!("hop {}  {} {what}  +{} passages", hop.number, hop.terms.len(), hop.found.len());
-            vec![(text::clip(&words, width), theme.style(Role::Title))]
+            vec![(text::clip(&format!(" {words}"), width), theme.style(Role::Title))]
         }
         HopRow::Term(row) => term(model, trace, row, width),
         HopRow::Passage(passage) => {
@@ -63,7 +63,7 @@ fn line_of(model: &Model, trace: &Trace, row: HopRow, width: usize) -> Vec<Piece
         }
         HopRow::End(at) => {
             let end = retrieval.hops.get(at).and_then(|hop| hop.end).map_or("", |end| end.words());
-            vec![(text::clip(end, width), theme.style(Role::Notice))]
+            vec![(text::clip(&format!(" {end}"), width), theme.style(Role::Notice))]
         }
     }
 }

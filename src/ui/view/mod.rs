@@ -173,6 +173,12 @@ fn overlay(model: &Model, title: &str, size: (u16, u16), buf: &mut Buffer) -> Re
     inside
 }
 
+/// Show that a row is selected. Colours of single cells give way, so that the row is one bar on every theme.
+fn highlight(model: &Model, row: Rect, buf: &mut Buffer) {
+    let style = Style::reset().patch(model.theme.style(Role::Text)).patch(model.theme.style(Role::Selected));
+    buf.set_style(row, style);
+}
+
 /// A bar of full cells; at least one cell for what is more than nothing.
 fn bar(theme: &Theme, share: f64, cells: usize) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };

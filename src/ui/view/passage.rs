@@ -126,7 +126,7 @@ fn notes(trace: &Trace, passage: u32) -> Vec<String> {
             } else {
                 "nothing left out".to_owned()
             };
-            format!("{name} read {} tokens, {cut}", score.tokens)
+            format!(" {name} read {} tokens, {cut}", score.tokens)
         })
     };
     read("ce", &scored.ce).into_iter().chain(read("colbert", &scored.colbert)).collect()

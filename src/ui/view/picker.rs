@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{first_visible, overlay, put, text};
+use super::{first_visible, highlight, overlay, put, text};
 use crate::ui::model::{Model, text_of};
 use crate::ui::picker::{Picker, PickerKind};
 use crate::ui::theme::Role;
@@ -37,7 +37,7 @@ pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
         ];
         put(buf, inside, line, &pieces);
         if at == picker.at {
-            buf.set_style(Rect { y: inside.y + line, height: 1, ..inside }, theme.style(Role::Selected));
+            highlight(model, Rect { y: inside.y + line, height: 1, ..inside }, buf);
         }
     }
     if picker.shown.is_empty() {

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Piece, bar, first_visible, frame, put, text};
+use super::{Piece, bar, first_visible, frame, highlight, put, text};
 use crate::explain::fate::number;
 use crate::parse::Parser;
 use crate::trace::Trace;
@@ -33,7 +33,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         let line = line as u16;
         put(buf, inside, line, &pieces);
         if selected {
-            buf.set_style(Rect { y: inside.y + line, height: 1, ..inside }, theme.style(Role::Selected));
+            highlight(model, Rect { y: inside.y + line, height: 1, ..inside }, buf);
         }
     }
     if model.rows.terms.is_empty() {
@@ -55,7 +55,7 @@ fn line_of(model: &Model, trace: &Trace, row: TermRow, heaviest: f64, width: usi
     };
     let term = &tally.term;
     let filtered = if model.rows.filter.term == Some(row.id) { "/" } else { " " };
-    let name = width.saturating_sub(21).clamp(6, 24);
+    let name = if width < 34 { width.saturating_sub(17) } else { (width - 24).min(24) }.max(6);
     let style = theme.style(if term.muted { Role::Dropped } else { Role::Text });
     let mut pieces = vec![
         (format!("{filtered}{} ", text::pad(&term.text, name)), style),
