@@ -52,15 +52,15 @@ const fn knob(
 
 /// Every key. A pane's own keys come first, so that they win.
 pub const KEYS: &[Binding] = &[
+    own(Pane::Terms, &["Enter"], Action::Enter, "show only passages that hold the term", "filter"),
     own(Pane::Terms, &["e"], Action::Weight, "change the weight of the term", "weight"),
     own(Pane::Terms, &["Space"], Action::Mute, "silence the term, or give it back its voice", "mute"),
-    own(Pane::Terms, &["Enter"], Action::Enter, "show only passages that hold the term", "filter"),
-    own(Pane::Hops, &["o"], Action::Order, "order passages by match score, or as they were said", "order"),
     own(Pane::Hops, &["Enter"], Action::Enter, "look at the passage in the fused order", "go to"),
+    own(Pane::Hops, &["o"], Action::Order, "order passages by match score, or as they were said", "order"),
     own(Pane::Ranks, &["r"], Action::Joined, "join gold and selection, movers, or both", "joined"),
+    own(Pane::Fused, &["Enter"], Action::Enter, "look at the passage in its session", "passage"),
     own(Pane::Fused, &["t"], Action::Order, "order by time, or by rank again", "time"),
     own(Pane::Fused, &["f"], Action::Fates, "show one fate only: the next one", "fate"),
-    own(Pane::Fused, &["Enter"], Action::Enter, "look at the passage in its session", "passage"),
     own(Pane::Passage, &["Enter"], Action::Enter, "open the session on the whole screen", "session"),
     foot(
         &["i"],

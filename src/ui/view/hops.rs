@@ -13,7 +13,6 @@ use crate::ui::pane::Pane;
 use crate::ui::theme::Role;
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
-    let theme = &model.theme;
     let Some(trace) = &model.trace else {
         frame(model, Pane::Hops, area, "", buf);
         return;
