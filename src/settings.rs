@@ -554,13 +554,20 @@ impl Settings {
 
 /// The sentence for a name that does not exist, with the nearest one that does.
 pub fn unknown_name<'a>(kind: &str, given: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
     let nearest = names
+        .iter()
+        .copied()
         .map(|name| (strsim::damerau_levenshtein(name, given), name))
         .filter(|(distance, name)| *distance <= name.len() / 2)
         .min();
     match nearest {
         Some((_, name)) => format!("there is no {kind} '{given}': did you mean '{name}'?"),
-        None => format!("there is no {kind} '{given}'"),
+        None => {
+            let some = names.iter().copied().take(12).collect::<Vec<_>>().join(", ");
+            let more = if names.len() > 12 { " …" } else { "" };
+            format!("there is no {kind} '{given}': there is {some}{more}")
+        }
     }
 }
 

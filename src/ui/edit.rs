@@ -16,6 +16,8 @@ const LONGEST: usize = 4000;
 
 /// Edit the question.
 pub fn question(model: &mut Model) {
+    // Typing replaces the question, moving the cursor edits it.
+    model.question.select_all();
     model.mode = Mode::Question;
     model.walking = None;
 }

@@ -10,7 +10,7 @@ use super::action::Action;
 use super::keys::action_of;
 use super::model::{Mode, Model, line};
 use super::pane::Pane;
-use super::picker::Picker;
+use super::picker::{Picker, PickerKind};
 use super::{edit, knob, layout, mouse, select};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
@@ -171,8 +171,11 @@ fn enter(model: &mut Model) {
 fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
     let picker = make(model);
     if picker.items.is_empty() {
-        let what = picker.kind.title().to_lowercase();
-        model.say(format!("there are no {what} here"));
+        model.say(match picker.kind {
+            PickerKind::Conversations => "no conversation is known yet",
+            PickerKind::Questions => "this conversation has no question set: type one with i",
+            PickerKind::Gold => "no gold is known: mark a passage with m",
+        });
     } else {
         model.prompt = line("");
         model.mode = Mode::Picker(picker);
@@ -369,6 +372,7 @@ fn loaded(model: &mut Model, conversation: Arc<Conversation>) {
     model.conversation = Some(conversation);
     model.trace = None;
     model.asked = None;
+    model.question = line("");
     model.selected = None;
     model.running = false;
     model.rows = super::list::Rows::default();

@@ -22,6 +22,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         let mut widget = model.question.clone();
         widget.set_style(theme.style(Role::Text));
         widget.set_cursor_style(Style::new().add_modifier(Modifier::REVERSED));
+        widget.set_selection_style(theme.style(Role::Selected));
         widget.set_placeholder_text("type a question, Enter asks");
         widget.set_placeholder_style(theme.style(Role::Faint));
         (&widget).render(line, buf);

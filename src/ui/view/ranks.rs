@@ -34,7 +34,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         let cell = Rect { x: inside.x + x, width: (AXIS + 3) as u16, height: 1, ..inside };
         put(buf, cell, 0, &[(format!("{words:>5}"), theme.style(role))]);
     }
-    let below = agreement(model, trace);
+    let below = agreement(trace);
     let body = inside.height as usize - 1 - below.len();
     let chart = Chart::new(model, trace, body, width, gap);
     for (line, pieces) in chart.lines(&theme.glyphs).into_iter().enumerate() {
@@ -47,11 +47,10 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
 }
 
 /// The numbers below the chart, or why there are none.
-fn agreement(model: &Model, trace: &Trace) -> Vec<String> {
-    let tau = if model.theme.glyphs.ascii { "tau" } else { "τ" };
+fn agreement(trace: &Trace) -> Vec<String> {
     let numbers = match trace.agreement() {
         Some(found) => vec![
-            format!(" Spearman {:.2}  Kendall {tau} {:.2}", found.spearman, found.kendall),
+            format!(" Spearman {:.2} Kendall {:.2}", found.spearman, found.kendall),
             format!(" in both first {}: {}", found.top, found.shared),
         ],
         None => vec![" the rankers cannot be compared".to_owned()],

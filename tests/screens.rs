@@ -1,0 +1,166 @@
+//! Screens as text and as styles, at the sizes that matter, and that no size and no text breaks them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+#[path = "common/screen.rs"]
+mod screen;
+
+use std::sync::Arc;
+
+use memsift::history::{Conversation, Session as HistorySession, Turn};
+use memsift::moment::Moment;
+use memsift::scored::RankerState;
+use memsift::ui::{Input, Pane};
+use screen::{Session, styles};
+
+fn snapshot(name: &str, text: String) {
+    insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+#[test]
+fn the_answer_at_three_sizes() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+        let session = Session::asked(columns, rows, "terminal", false);
+        snapshot(&format!("answer-{columns}x{rows}"), session.text());
+    }
+}
+
+#[test]
+fn styles_carry_the_same_meaning_in_colour_and_in_mono() {
+    for theme in ["terminal", "mono"] {
+        let session = Session::asked(80, 24, theme, false);
+        snapshot(&format!("styles-{theme}"), styles(&session.draw()));
+    }
+}
+
+#[test]
+fn ascii_draws_nothing_else_around_the_text() {
+    let session = Session::asked(120, 40, "mono", true);
+    let text = session.text();
+    let strange: Vec<char> = text.chars().filter(|c| !c.is_ascii()).filter(|c| !"…·α’‘“”—–é".contains(*c)).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    snapshot("answer-ascii", text);
+}
+
+#[test]
+fn every_pane_alone() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    for pane in Pane::ALL {
+        session.keys(&pane.number().to_string());
+        snapshot(&format!("pane-{}", pane.name().to_lowercase()), session.text());
+    }
+}
+
+#[test]
+fn overlays_and_prompts() {
+    let mut session = Session::asked(100, 30, "terminal", false);
+    for (name, keys) in [
+        ("help", "?budget"),
+        ("questions", "<Esc>Lboat"),
+        ("context", "<Esc>C"),
+        ("command", "<Esc>:set alpha 2<Enter>"),
+        ("filter", "/harbour"),
+    ] {
+        session.keys(keys);
+        snapshot(&format!("overlay-{name}"), session.text());
+    }
+}
+
+#[test]
+fn a_provisional_order_is_marked() {
+    let mut session = Session::open(120, 40, "terminal", false);
+    session.state = RankerState::Running;
+    session.keys(&format!("{}<Enter>", screen::QUESTION));
+    let text = session.text();
+    assert!(text.contains("~  1"), "{text}");
+    assert!(text.contains("ce 95/191"), "{text}");
+    assert!(text.contains("Esc stops"), "{text}");
+}
+
+#[test]
+fn an_absent_model_is_named_and_its_knobs_are_grey() {
+    let mut session = Session::open(120, 40, "terminal", false);
+    session.state = RankerState::Absent("no cross-encoder: 'x' is not installed".to_owned());
+    session.give(Input::Engine(memsift::engine::Event::Model(memsift::engine::ModelStatus {
+        role: "ce",
+        name: "x".to_owned(),
+        state: memsift::engine::ModelState::Absent("no cross-encoder: 'x' is not installed".to_owned()),
+    })));
+    assert!(session.text().contains("no ce"), "{}", session.text());
+}
+
+/// Every small size, every pane, every overlay: nothing panics, and nothing is drawn outside.
+#[test]
+fn no_size_breaks_it() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    for columns in [1, 2, 5, 20, 39, 40, 41, 60, 99, 100, 101, 159, 160, 250] {
+        for rows in [1, 2, 5, 9, 10, 11, 15, 16, 24, 29, 30, 31, 80] {
+            session.give(Input::Size(columns, rows));
+            for keys in [
+                "1", "2", "3", "4", "5", "6", "z", "z", "?", "<Esc>", "C", "<Esc>", "L", "<Esc>", "i", "<Esc>", "G",
+                "g",
+            ] {
+                session.keys(keys);
+                session.draw();
+            }
+        }
+    }
+}
+
+fn hostile() -> Arc<Conversation> {
+    let texts = [
+        "\u{1b}[2J\u{1b}]0;owned\u{7}plain\0end".to_owned(),
+        "right \u{202e}to left\u{202c} and\u{200b} hidden".to_owned(),
+        "word ".repeat(200_000),
+        "x".repeat(1_000_000),
+        "日本語のテキスト".repeat(50),
+        "e\u{301}".repeat(300),
+        "👩‍👩‍👧‍👦 family 🇪🇺 flag".repeat(20),
+        "tabs\tand\r\nlines\n\n\n".repeat(40),
+        String::new(),
+    ];
+    let turns: Vec<Turn> = texts
+        .iter()
+        .enumerate()
+        .map(|(at, text)| Turn {
+            id: format!("t\u{1b}{at}"),
+            session: 0,
+            number: at as u32 + 1,
+            speaker: 0,
+            text: memsift::store::clean::clean(text).into_owned(),
+            caption: None,
+            time: Moment::Unread("some\u{7}day".to_owned()),
+        })
+        .map(|turn| Turn { id: memsift::store::clean::clean(&turn.id).into_owned(), ..turn })
+        .collect();
+    let sessions =
+        vec![HistorySession { id: "s1".to_owned(), number: 1, time: Moment::Unknown, turns: 0..turns.len() }];
+    Arc::new(Conversation {
+        id: "hostile".to_owned(),
+        title: None,
+        speakers: vec![Arc::from("Eve")],
+        sessions,
+        turns,
+        questions: Vec::new(),
+    })
+}
+
+#[test]
+fn hostile_text_is_drawn_as_text() {
+    let mut session = Session::on(hostile(), 120, 40, "terminal", false);
+    session.keys("word plain family tabs Eve<Enter>");
+    assert!(session.model.trace.is_some());
+    for pane in Pane::ALL {
+        session.keys(&pane.number().to_string());
+        for _ in 0..10 {
+            session.keys("j");
+            let buffer = session.draw();
+            for cell in buffer.content() {
+                let symbol = cell.symbol();
+                assert!(!symbol.chars().any(memsift::store::clean::is_hostile), "{symbol:?} reaches the terminal");
+            }
+        }
+    }
+}

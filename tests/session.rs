@@ -1,0 +1,260 @@
+//! Sessions at the keyboard: keys go in, the state of the screen is asserted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+#[path = "common/screen.rs"]
+mod screen;
+
+use memsift::engine::{Event, Job};
+use memsift::settings::Settings;
+use memsift::truncate::FateKind;
+use memsift::ui::model::{Mode, text_of};
+use memsift::ui::{Effect, Input, Pane};
+use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use screen::{QUESTION, Session};
+
+fn kept(session: &Session) -> usize {
+    session.model.trace.as_ref().unwrap().count(FateKind::Kept)
+}
+
+#[test]
+fn a_question_is_typed_and_answered() {
+    let session = Session::asked(120, 40, "terminal", false);
+    assert_eq!(session.model.asked.as_deref(), Some(QUESTION));
+    assert!(!session.model.running);
+    let gold = session.model.trace.as_ref().unwrap().gold();
+    assert_eq!((gold.total, gold.candidates), (2, 2));
+    // The first row to look at is a gold passage that was lost.
+    let selected = session.model.selected.unwrap();
+    assert!(session.model.trace.as_ref().unwrap().scored.is_gold(selected));
+}
+
+#[test]
+fn an_empty_question_is_refused_in_one_sentence() {
+    let mut session = Session::open(120, 40, "terminal", false);
+    session.keys("   <Enter>");
+    assert!(session.ask.is_none());
+    assert!(session.model.message.as_ref().unwrap().text.contains("type at least one word"));
+}
+
+#[test]
+fn knobs_cut_again_without_asking_again() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    let generation = session.model.generation;
+    let before = kept(&session);
+    session.keys("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[");
+    assert_eq!(session.model.settings.budget, 2000 - 35 * 50);
+    assert!(kept(&session) < before);
+    assert_eq!(session.model.generation, generation, "a knob behind the rankers asks nothing");
+    assert!(session.text().contains("budget 250"));
+    session.keys("uuu<C-r>");
+    assert_eq!(session.model.settings.budget, 350);
+    session.keys("0");
+    assert_eq!(session.model.settings, Settings::default());
+    assert_eq!(kept(&session), before);
+}
+
+#[test]
+fn alpha_moves_in_thousandths_below_a_tenth_and_in_hundredths_above() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("+");
+    assert_eq!(session.model.settings.alpha, 0.031);
+    session.keys(":set alpha 0.1<Enter>-");
+    assert_eq!(session.model.settings.alpha, 0.099);
+    session.keys("++");
+    assert_eq!(session.model.settings.alpha, 0.11);
+}
+
+#[test]
+fn what_crossed_the_cut_is_marked_until_the_next_step() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(":set budget 300<Enter>");
+    assert!(session.model.crossed.values().any(|came_in| !came_in));
+    session.keys(":set budget 3000<Enter>");
+    assert!(session.model.crossed.values().all(|came_in| *came_in));
+    assert!(!session.model.crossed.is_empty());
+}
+
+#[test]
+fn knob_keys_are_letters_while_typing() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("ia-[0q+]<Esc>");
+    assert_eq!(session.model.settings, Settings::default());
+    assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Quit)));
+    assert_eq!(text_of(&session.model.question), QUESTION, "Esc leaves the question as it was asked");
+}
+
+#[test]
+fn typing_replaces_the_question_and_up_brings_it_back() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("iIdris bread<Enter>");
+    assert_eq!(session.model.asked.as_deref(), Some("Idris bread"));
+    session.keys("i<Up><Up><Enter>");
+    assert_eq!(session.model.asked.as_deref(), Some(QUESTION));
+}
+
+#[test]
+fn a_term_is_silenced_and_weighed_and_the_search_runs_again() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    let found = session.model.trace.as_ref().unwrap().cut.rows.len();
+    let generation = session.model.generation;
+    session.keys("1g<Space>");
+    session.keys("1 ");
+    assert!(session.model.generation > generation);
+    assert!(session.model.trace.as_ref().unwrap().cut.rows.len() < found);
+    session.keys("jebs<Esc>je<BS><BS><BS>7.5<Enter>");
+    assert!(session.model.settings.terms.weights.values().any(|weight| *weight == 7.5));
+    session.keys("e<BS><BS><BS>heavy<Enter>");
+    assert!(session.model.message.as_ref().unwrap().is_error);
+}
+
+#[test]
+fn gold_is_marked_by_hand_and_kept() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("gm");
+    let gold = session.model.trace.as_ref().unwrap().gold();
+    assert_eq!(gold.total, 3);
+    let marks = session.left.iter().find_map(|effect| match effect {
+        Effect::Send(Job::Mark { question, turns, .. }) => Some((question.clone(), turns.len())),
+        _ => None,
+    });
+    assert_eq!(marks, Some((QUESTION.to_owned(), 3)));
+    session.keys("m");
+    assert_eq!(session.model.trace.as_ref().unwrap().gold().total, 2);
+}
+
+#[test]
+fn filters_show_what_fits_and_escape_drops_them() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    let all = session.model.rows.fused.len();
+    session.keys("/boat<Enter>");
+    let few = session.model.rows.fused.len();
+    assert!(few > 0 && few < all);
+    session.keys("<Esc>");
+    assert_eq!(session.model.rows.fused.len(), all);
+    let mut seen = 0;
+    let kinds: Vec<FateKind> =
+        FateKind::ALL.into_iter().filter(|kind| session.model.trace.as_ref().unwrap().count(*kind) > 0).collect();
+    for kind in &kinds {
+        session.keys("f");
+        assert_eq!(session.model.rows.filter.fate, Some(*kind));
+        seen += session.model.rows.fused.len();
+    }
+    assert_eq!(seen, session.conversation.turns.len(), "every passage has one fate, and every fate can be listed");
+    session.keys("f");
+    assert_eq!(session.model.rows.filter.fate, None);
+}
+
+#[test]
+fn gold_is_walked_through() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("*");
+    let first = session.model.selected;
+    session.keys("*");
+    assert_ne!(session.model.selected, first);
+    session.keys("*");
+    assert_eq!(session.model.selected, first);
+}
+
+#[test]
+fn escape_goes_back_and_never_leaves() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("z<Esc>?<Esc>:<Esc>/x<Esc>C<Esc>L<Esc>O<Esc><Esc><Esc><Esc>");
+    assert_eq!(session.model.mode, Mode::Normal);
+    assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Quit)));
+    session.keys("q");
+    assert!(session.left.iter().any(|effect| matches!(effect, Effect::Quit)));
+}
+
+#[test]
+fn control_c_leaves_from_anywhere() {
+    for before in ["", "i", "?", ":", "/", "L", "C"] {
+        let mut session = Session::asked(120, 40, "terminal", false);
+        session.keys(before);
+        session.keys("<C-c>");
+        assert!(session.left.iter().any(|effect| matches!(effect, Effect::Quit)), "after '{before}'");
+    }
+}
+
+#[test]
+fn escape_stops_scoring_and_resume_goes_on() {
+    let mut session = Session::open(120, 40, "terminal", false);
+    session.state = memsift::scored::RankerState::Running;
+    session.keys(&format!("{QUESTION}<Enter>"));
+    assert!(session.model.running);
+    session.keys("<Esc>");
+    assert!(session.left.iter().any(|effect| matches!(effect, Effect::Send(Job::Stop))));
+    session.keys("R");
+    assert!(session.left.iter().any(|effect| matches!(effect, Effect::Send(Job::Resume))));
+}
+
+#[test]
+fn answers_to_an_older_question_are_dropped() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    let old = session.model.generation;
+    session.keys("iIdris bread<Enter>");
+    let scored = screen::scored(
+        &memsift::engine::Ask { generation: old, ..session.ask.clone().unwrap() },
+        session.state.clone(),
+    );
+    let rows = session.model.rows.fused.clone();
+    session.give(Input::Engine(Event::Scored { generation: old, scored }));
+    assert_eq!(session.model.rows.fused, rows);
+}
+
+#[test]
+fn panes_are_reached_by_number_and_by_tab() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    for pane in Pane::ALL {
+        session.keys(&pane.number().to_string());
+        assert_eq!(session.model.focus, pane);
+    }
+    session.keys("<Tab>");
+    assert_eq!(session.model.focus, Pane::Terms);
+    session.keys("<S-Tab>");
+    assert_eq!(session.model.focus, Pane::Why);
+}
+
+#[test]
+fn commands_complete_and_refuse_in_one_sentence() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(":se<Tab>alp<Tab>0.5<Enter>");
+    assert_eq!(session.model.settings.alpha, 0.5);
+    session.keys(":theme no<Tab><Enter>");
+    assert_eq!(session.model.theme.name, "nord");
+    for wrong in ["set alpha 7", "set alfa 1", "bogus", "theme pink", "open", "term", "export", "reset x"] {
+        session.keys(&format!(":{wrong}<Enter>"));
+        let message = session.model.message.clone().unwrap();
+        assert!(message.is_error && !message.text.contains('\n'), "{wrong}: {message:?}");
+    }
+}
+
+#[test]
+fn the_mouse_focuses_selects_drags_and_scrolls() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    let mouse = |kind, column, row| Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+    let areas = memsift::ui::layout::areas(&session.model);
+    let terms = areas.pane(Pane::Terms).unwrap();
+    session.give(mouse(MouseEventKind::Down(MouseButton::Left), terms.x + 3, terms.y + 2));
+    assert_eq!(session.model.focus, Pane::Terms);
+    let fused = areas.pane(Pane::Fused).unwrap();
+    session.give(mouse(MouseEventKind::Down(MouseButton::Left), fused.x + 5, fused.y + 3));
+    assert_eq!(session.model.focus, Pane::Fused);
+    let before = session.model.selected;
+    session.give(mouse(MouseEventKind::ScrollDown, fused.x + 5, fused.y + 5));
+    assert_ne!(session.model.selected, before);
+    let slider = memsift::ui::layout::sliders(areas.knobs, 2000)[0];
+    session.give(mouse(MouseEventKind::Down(MouseButton::Left), slider.track.right() - 1, slider.track.y));
+    session.give(mouse(MouseEventKind::Up(MouseButton::Left), 0, 0));
+    assert_eq!(session.model.settings.alpha, 1.0);
+}
+
+#[test]
+fn pasted_text_is_text() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.give(Input::Paste("q0\u{1b}[2J\nsecond line".to_owned()));
+    assert!(matches!(session.model.mode, Mode::Question));
+    let typed = text_of(&session.model.question);
+    assert!(!typed.contains('\u{1b}') && !typed.contains('\n'), "{typed:?}");
+    assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Quit)));
+}
