@@ -74,7 +74,7 @@ fn a_provisional_order_is_marked() {
     session.state = RankerState::Running;
     session.keys(&format!("{}<Enter>", screen::QUESTION));
     let text = session.text();
-    assert!(text.contains("~  1"), "{text}");
+    assert!(text.contains("~ 39"), "{text}");
     assert!(text.contains("ce 95/191"), "{text}");
     assert!(text.contains("Esc stops"), "{text}");
 }

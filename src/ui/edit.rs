@@ -35,7 +35,10 @@ pub fn weight(model: &mut Model) {
         hop.terms.get(row.term).map(|tally| tally.term.weight)
     });
     match (knob::term_name(model), weight) {
-        (Some(name), Some(weight)) => open(model, Mode::Weight(name), &crate::explain::fate::number(weight)),
+        (Some(name), Some(weight)) => {
+            open(model, Mode::Weight(name), &crate::explain::fate::number(weight));
+            model.prompt.select_all();
+        }
         _ => model.say("there is no term yet: ask a question with i"),
     }
 }

@@ -31,8 +31,9 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let heads = [("ce", Role::Ce), ("fused", Role::Title), ("colbert", Role::Colbert)];
     for (at, (words, role)) in heads.into_iter().enumerate() {
         let x = (at * (AXIS + gap)) as u16;
-        let cell = Rect { x: inside.x + x, width: (AXIS + 3) as u16, height: 1, ..inside };
-        put(buf, cell, 0, &[(format!("{words:>5}"), theme.style(role))]);
+        let cell = Rect { x: inside.x + x.saturating_sub(2), width: (AXIS + 2) as u16, height: 1, ..inside };
+        let words = if at == 0 { format!("{words:>5}") } else { format!("{words:>7}") };
+        put(buf, cell, 0, &[(words, theme.style(role))]);
     }
     let below = agreement(trace);
     let body = inside.height as usize - 1 - below.len();
@@ -184,7 +185,9 @@ impl Chart {
                 };
                 let left = AXIS + side * (AXIS + self.gap);
                 // Every line turns in a column of its own, so that lines can be told apart.
-                let turn = left + 1 + at % self.gap.saturating_sub(2).max(1);
+                let room = self.gap.saturating_sub(2).max(1);
+                let apart = (room / joints.len().max(1)).clamp(1, 4);
+                let turn = left + 1 + at * apart % room;
                 self.draw_line(glyphs, joint, (from, to), (left, turn, left + self.gap));
             }
         }
