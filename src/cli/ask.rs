@@ -72,7 +72,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let text = question(&args.question)?;
     let store = Store::open(&args.db)?;
     for notice in store.notices() {
-        eprintln!("memsift: {notice}");
+        output::say(&format!("memsift: {notice}"));
     }
     let id = conversation_id(&store, args.conversation.as_deref())?;
     let conversation = Arc::new(store.load(&id)?);
@@ -87,7 +87,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let scored = pipeline.ask(&conversation, &text, &gold, &settings, &mut watcher);
     watcher.bar.finish_and_clear();
     for notice in pipeline.notices() {
-        eprintln!("memsift: {notice}");
+        output::say(&format!("memsift: {notice}"));
     }
     let trace = Trace::new(scored, settings);
     if args.json {
@@ -252,7 +252,8 @@ pub fn plain(trace: &Trace, all: bool) -> String {
     for passage in scored.gold.iter().copied().filter(|passage| !trace.fate(*passage).is_kept()) {
         let _ = writeln!(text, "lost      {}: {}", crate::explain::fate::id_of(trace, passage), sentence(trace, passage));
     }
-    text
+    // A tab moves the cursor; names and terms may hold one too.
+    text.replace('\t', " ")
 }
 
 fn ranker_words(ranker: &Ranker) -> String {

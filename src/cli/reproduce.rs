@@ -78,11 +78,11 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
         .into());
     }
     for notice in pipeline.notices() {
-        eprintln!("memsift: {notice}");
+        output::say(&format!("memsift: {notice}"));
     }
     let models = pipeline.models();
     for reason in [models.tagger.as_ref().err(), models.encoder.as_ref().err()].into_iter().flatten() {
-        eprintln!("memsift: {reason}");
+        output::say(&format!("memsift: {reason}"));
     }
     output::print(&table(&tally, adversarial, without_gold, began.elapsed().as_secs_f64()))
 }
