@@ -102,14 +102,14 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
 pub fn conversation_id(store: &Store, wanted: Option<&str>) -> anyhow::Result<String> {
     let known = store.summaries()?;
     let names = || {
-        let names: Vec<&str> = known.iter().take(12).map(|row| row.id.as_str()).collect();
+        let names: Vec<String> = known.iter().take(12).map(|row| format!("'{}'", row.id)).collect();
         let more = if known.len() > names.len() { " …" } else { "" };
         format!("{}{more}", names.join(", "))
     };
     match (wanted, known.as_slice()) {
         (None, [only]) => Ok(only.id.clone()),
         (None, _) => Err(BadInput(format!(
-            "{} has {} conversations: choose one with --conversation ({})",
+            "'{}' has {} conversations: choose one with --conversation ({})",
             store.path().display(),
             known.len(),
             names()
@@ -117,7 +117,7 @@ pub fn conversation_id(store: &Store, wanted: Option<&str>) -> anyhow::Result<St
         .into()),
         (Some(id), _) if known.iter().any(|row| row.id == id) => Ok(id.to_owned()),
         (Some(id), _) => Err(BadInput(format!(
-            "there is no conversation '{id}' in {}: it has {}",
+            "there is no conversation '{id}' in '{}': choose one of {}",
             store.path().display(),
             names()
         ))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::ask::conversation_id;
 use super::{BadInput, output, pipeline};
 use crate::engine::{Deaf, Models};
 use crate::eval::smartsearch::{ORDERS, Tally, settings};
@@ -39,8 +40,8 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     let Paper::Smartsearch = args.paper;
     let store = Store::open(&args.db)?;
     let summaries = store.summaries()?;
-    if let Some(unknown) = args.conversation.iter().find(|id| !summaries.iter().any(|row| row.id == **id)) {
-        return Err(BadInput(format!("there is no conversation '{unknown}' in {}", args.db.display())).into());
+    for id in &args.conversation {
+        conversation_id(&store, Some(id))?;
     }
     let mut pipeline = pipeline()?;
     let no_ce = Models { ce: Err("not part of this table".to_owned()), ..pipeline.models().clone() };
@@ -72,7 +73,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     bar.finish_and_clear();
     if tally.questions == 0 {
         return Err(BadInput(format!(
-            "{} has no question with gold: import a data set with evidence, or mark gold in the explorer",
+            "'{}' has no question with gold: import a data set with evidence, or mark gold in the explorer",
             args.db.display()
         ))
         .into());
