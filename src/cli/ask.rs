@@ -72,7 +72,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let text = question(&args.question)?;
     let store = Store::open(&args.db)?;
     for notice in store.notices() {
-        eprintln!("memsift: {notice}");
+        output::say(&format!("memsift: {notice}"));
     }
     let id = conversation_id(&store, args.conversation.as_deref())?;
     let conversation = Arc::new(store.load(&id)?);
@@ -87,7 +87,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let scored = pipeline.ask(&conversation, &text, &gold, &settings, &mut watcher);
     watcher.bar.finish_and_clear();
     for notice in pipeline.notices() {
-        eprintln!("memsift: {notice}");
+        output::say(&format!("memsift: {notice}"));
     }
     let trace = Trace::new(scored, settings);
     if args.json {
@@ -102,24 +102,26 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
 pub fn conversation_id(store: &Store, wanted: Option<&str>) -> anyhow::Result<String> {
     let known = store.summaries()?;
     let names = || {
-        let names: Vec<&str> = known.iter().take(12).map(|row| row.id.as_str()).collect();
+        let names: Vec<String> = known.iter().take(12).map(|row| format!("'{}'", row.id)).collect();
         let more = if known.len() > names.len() { " …" } else { "" };
         format!("{}{more}", names.join(", "))
     };
     match (wanted, known.as_slice()) {
         (None, [only]) => Ok(only.id.clone()),
         (None, _) => Err(BadInput(format!(
-            "{} has {} conversations: choose one with --conversation ({})",
+            "'{}' has {} conversations: choose one with --conversation ({})",
             store.path().display(),
             known.len(),
             names()
         ))
         .into()),
         (Some(id), _) if known.iter().any(|row| row.id == id) => Ok(id.to_owned()),
-        (Some(id), _) => {
-            Err(BadInput(format!("there is no conversation '{id}' in {}: it has {}", store.path().display(), names()))
-                .into())
-        }
+        (Some(id), _) => Err(BadInput(format!(
+            "there is no conversation '{id}' in '{}': choose one of {}",
+            store.path().display(),
+            names()
+        ))
+        .into()),
     }
 }
 
@@ -251,7 +253,8 @@ pub fn plain(trace: &Trace, all: bool) -> String {
         let _ =
             writeln!(text, "lost      {}: {}", crate::explain::fate::id_of(trace, passage), sentence(trace, passage));
     }
-    text
+    // A tab moves the cursor; names and terms may hold one too.
+    text.replace('\t', " ")
 }
 
 fn ranker_words(ranker: &Ranker) -> String {

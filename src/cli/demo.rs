@@ -36,7 +36,7 @@ pub fn database() -> anyhow::Result<PathBuf> {
 /// Fetch, make, open.
 pub fn run(args: &DemoArgs) -> anyhow::Result<()> {
     if let Err(reason) = models::fetch_small_set() {
-        eprintln!("memsift: going on without all models: {reason}");
+        super::output::say(&format!("memsift: going on without all models: {reason}"));
     }
     let path = database()?;
     if args.prepare {

@@ -18,7 +18,11 @@ impl KnobArgs {
     /// A sentence that names the knob and what it takes.
     pub fn apply(&self, settings: &mut Settings) -> Result<(), BadInput> {
         for (knob, text) in &self.given {
-            knob.set_from(settings, text).map_err(|error| BadInput(format!("--{error}")))?;
+            let fraction = text.parse().is_ok_and(|number: f64| number.fract() != 0.0);
+            // A step of a whole knob is a whole one: then a number in range can only be wrong by its fraction.
+            let whole = matches!(knob.kind, KnobKind::Number { fine, .. } if fine >= 1.0);
+            let more = if fraction && whole { " without a fraction" } else { "" };
+            knob.set_from(settings, text).map_err(|error| BadInput(format!("--{error}{more}")))?;
         }
         Ok(())
     }
@@ -52,7 +56,9 @@ impl Args for KnobArgs {
             };
             let default = (knob.get)(&defaults);
             let help = format!("{}{takes} [default: {default}]", knob.doc.trim().trim_end_matches('.'));
-            command.arg(Arg::new(knob.name).long(knob.name).value_name(value).help(help).help_heading("Knobs"))
+            // A negative number is a value out of range, not a flag.
+            let arg = Arg::new(knob.name).long(knob.name).value_name(value).allow_negative_numbers(true);
+            command.arg(arg.help(help).help_heading("Knobs"))
         })
     }
 

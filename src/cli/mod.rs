@@ -9,6 +9,7 @@ mod output;
 mod reproduce;
 mod screen;
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 use crate::dirs::Dirs;
 use crate::engine::{Models, Pipeline};
 use crate::rank::Cache;
+use crate::store::clean::{clean, is_hostile};
 
 /// See why an agent forgot: which passages a question matched, how they were ranked, and where the cut fell.
 #[derive(Debug, Parser)]
@@ -52,17 +54,33 @@ enum Command {
 
 /// Run what was typed. The exit code is 0 when it worked, 1 when it did not, 2 when what was typed or given is at fault.
 pub fn run() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
     match dispatch(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let input = error.downcast_ref::<BadInput>().is_some()
                 || error.chain().any(|cause| cause.is::<crate::store::StoreError>());
-            eprintln!("memsift: {error:#}");
+            output::say(&format!("memsift: {error:#}"));
             ExitCode::from(if input { 2 } else { 1 })
         }
     }
+}
+
+/// Help, version, or what is wrong with the arguments. Those are repeated as they were typed, so hostile ones cost the
+/// text its colours.
+fn usage(error: &clap::Error) -> ExitCode {
+    let hostile = |text: &str| text.contains('\t') || text.contains(is_hostile);
+    if !std::env::args_os().any(|typed| hostile(&typed.to_string_lossy())) {
+        error.exit();
+    }
+    let text = clean(&error.render().to_string()).replace('\t', "\u{2409}");
+    // When nobody reads it any more, the exit code still tells.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::from(2)
 }
 
 /// What was given is at fault, not the machine.

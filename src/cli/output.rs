@@ -1,8 +1,10 @@
-//! Standard output that survives a closed pipe, and progress lines that hide when nobody looks. Knows streams only.
+//! Streams that survive a closed pipe, and progress lines that hide when nobody looks. Knows streams only.
 
 use std::io::{self, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::store::clean::clean_line;
 
 /// Print a text to standard output.
 pub fn print(text: &str) -> anyhow::Result<()> {
@@ -10,6 +12,12 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+/// Say one line on standard error, fit for a terminal whatever the paths and arguments in it hold.
+pub fn say(text: &str) {
+    // When nobody reads it any more, the exit code still tells.
+    let _ = writeln!(io::stderr().lock(), "{}", clean_line(text, &mut 0));
 }
 
 /// True when the reader of our output went away, which is no failure.

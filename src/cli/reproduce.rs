@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::ask::conversation_id;
 use super::{BadInput, output, pipeline};
 use crate::engine::{Deaf, Models};
 use crate::eval::smartsearch::{ORDERS, Tally, settings};
@@ -39,8 +40,8 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     let Paper::Smartsearch = args.paper;
     let store = Store::open(&args.db)?;
     let summaries = store.summaries()?;
-    if let Some(unknown) = args.conversation.iter().find(|id| !summaries.iter().any(|row| row.id == **id)) {
-        return Err(BadInput(format!("there is no conversation '{unknown}' in {}", args.db.display())).into());
+    for id in &args.conversation {
+        conversation_id(&store, Some(id))?;
     }
     let mut pipeline = pipeline()?;
     let no_ce = Models { ce: Err("not part of this table".to_owned()), ..pipeline.models().clone() };
@@ -70,17 +71,17 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     bar.finish_and_clear();
     if tally.questions == 0 {
         return Err(BadInput(format!(
-            "{} has no question with gold: import a data set with evidence, or mark gold in the explorer",
+            "'{}' has no question with gold: import a data set with evidence, or mark gold in the explorer",
             args.db.display()
         ))
         .into());
     }
     for notice in pipeline.notices() {
-        eprintln!("memsift: {notice}");
+        output::say(&format!("memsift: {notice}"));
     }
     let models = pipeline.models();
     for reason in [models.tagger.as_ref().err(), models.encoder.as_ref().err()].into_iter().flatten() {
-        eprintln!("memsift: {reason}");
+        output::say(&format!("memsift: {reason}"));
     }
     output::print(&table(&tally, adversarial, without_gold, began.elapsed().as_secs_f64()))
 }

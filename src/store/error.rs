@@ -89,6 +89,15 @@ pub enum StoreError {
         /// Names of the tables found.
         tables: String,
     },
+    /// A SQLite database that nothing was ever put into.
+    #[error(
+        "'{path}' is a SQLite database with no tables in it: import histories into a new file with `memsift import \
+         <files> --into memory.db` and open that"
+    )]
+    NoTables {
+        /// The database.
+        path: PathBuf,
+    },
     /// Written by a memsift that knows more than this one.
     #[error("'{path}' was written by a newer memsift (schema {found}, this one knows {known}): update memsift")]
     NewerSchema {

@@ -88,7 +88,10 @@ fn check_schema(path: &Path, connection: &Connection) -> Result<(), StoreError> 
         let mut tables = schema::tables(connection).map_err(read)?;
         let more = tables.len().saturating_sub(12);
         tables.truncate(12);
-        let mut tables = if tables.is_empty() { "none".to_owned() } else { tables.join(", ") };
+        if tables.is_empty() {
+            return Err(StoreError::NoTables { path });
+        }
+        let mut tables = tables.join(", ");
         if more > 0 {
             tables.push_str(&format!(", {more} more"));
         }

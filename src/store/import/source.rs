@@ -13,6 +13,7 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, SeqAccess, 
 use serde::{Deserialize, Deserializer};
 use sha2::{Digest, Sha256};
 
+use super::super::clean::clean_line;
 use super::super::{StoreError, hex};
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -58,7 +59,9 @@ pub(super) type Reader<'a> = BufReader<Counted<Box<dyn ReadSeek + 'a>>>;
 
 impl<'a> Source<'a> {
     pub fn file(path: &Path) -> Self {
-        Self { name: path.to_string_lossy().into_owned(), place: Place::File(path.to_owned()) }
+        // Names end up in messages, reports and the database.
+        let name = clean_line(&path.to_string_lossy(), &mut 0).into_owned();
+        Self { name, place: Place::File(path.to_owned()) }
     }
 
     pub fn text(name: &str, text: &'a str) -> Self {
