@@ -32,5 +32,5 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     if args.json {
         return output::print(&format!("{}\n", serde_json::to_string(&report)?));
     }
-    output::print(&format!("{report}\n"))
+    output::print(&format!("{}\n", report.to_string().trim_end()))
 }

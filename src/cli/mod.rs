@@ -63,7 +63,10 @@ pub fn run() -> ExitCode {
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let input = error.downcast_ref::<BadInput>().is_some()
-                || error.chain().any(|cause| cause.is::<crate::store::StoreError>());
+                || error.chain().any(|cause| {
+                    let unknown = matches!(cause.downcast_ref(), Some(crate::models::ModelError::UnknownModel { .. }));
+                    unknown || cause.is::<crate::store::StoreError>()
+                });
             output::say(&format!("memsift: {error:#}"));
             ExitCode::from(if input { 2 } else { 1 })
         }

@@ -71,7 +71,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     bar.finish_and_clear();
     if tally.questions == 0 {
         return Err(BadInput(format!(
-            "'{}' has no question with gold: import a data set with evidence, or mark gold in the explorer",
+            "'{}' has no question with gold: import a data set that names the evidence of its questions",
             args.db.display()
         ))
         .into());
