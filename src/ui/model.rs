@@ -206,7 +206,8 @@ impl Model {
             selected: None,
             focus: Pane::Fused,
             zoom: false,
-            mode: Mode::Normal,
+            // Whoever opens the program without a question wants to type one.
+            mode: if start.question.is_none() { Mode::Question } else { Mode::Normal },
             prompt: line(""),
             sideways: 0,
             why_scroll: 0,

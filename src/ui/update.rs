@@ -324,8 +324,12 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
         Event::Marks(marks) => {
             model.marks = marks.into_iter().collect();
             match model.pending.take() {
-                Some(question) => ask(model, &question, effects),
-                None => edit::question(model),
+                Some(question) => {
+                    model.message = None;
+                    ask(model, &question, effects);
+                }
+                None if model.mode == Mode::Normal => edit::question(model),
+                None => {}
             }
         }
         Event::Progress(progress) => model.progress = Some(progress),
@@ -372,7 +376,9 @@ fn loaded(model: &mut Model, conversation: Arc<Conversation>) {
     model.conversation = Some(conversation);
     model.trace = None;
     model.asked = None;
-    model.question = line("");
+    if model.mode != Mode::Question {
+        model.question = line("");
+    }
     model.selected = None;
     model.running = false;
     model.rows = super::list::Rows::default();

@@ -1,0 +1,148 @@
+//! The program in a real terminal: it starts, asks, turns a knob, survives a resize, leaves, and gives the terminal back.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use memsift::store::import::import_texts;
+use portable_pty::{CommandBuilder, ExitStatus, MasterPty, NativePtySystem, PtySize, PtySystem};
+
+/// Long enough for the slowest machine; nothing is asserted about time.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Terminal {
+    screen: vt100::Parser,
+    bytes: Receiver<Vec<u8>>,
+    keys: Box<dyn Write + Send>,
+    master: Box<dyn MasterPty + Send>,
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+}
+
+impl Terminal {
+    fn start(db: &Path, home: &Path, args: &[&str]) -> Self {
+        let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
+        let pair = NativePtySystem::default().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_memsift"));
+        command.arg(db);
+        command.args(args);
+        command.env("MEMSIFT_DATA", home.join("data"));
+        command.env("MEMSIFT_CACHE", home.join("cache"));
+        command.env("MEMSIFT_MODELS", common::models_dir());
+        command.env("TERM", "xterm-256color");
+        command.env_remove("NO_COLOR");
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let keys = pair.master.take_writer().unwrap();
+        let (send, bytes) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if send.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { screen: parser(40, 120), bytes, keys, master: pair.master, child }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    fn text(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    fn wait_for(&mut self, what: &str) {
+        let until = Instant::now() + PATIENCE;
+        while !self.text().contains(what) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.bytes.recv_timeout(left) {
+                Ok(bytes) => self.screen.process(&bytes),
+                Err(_) => panic!("'{what}' never came:\n{}", self.text()),
+            }
+        }
+    }
+
+    /// Read until the program has left.
+    fn end(mut self) -> (ExitStatus, vt100::Parser) {
+        let status = self.child.wait().unwrap();
+        drop(self.master);
+        while let Ok(bytes) = self.bytes.recv_timeout(Duration::from_secs(5)) {
+            self.screen.process(&bytes);
+        }
+        (status, self.screen)
+    }
+}
+
+fn cells(number: u16) -> NonZero<u16> {
+    NonZero::new(number).unwrap()
+}
+
+fn parser(rows: u16, columns: u16) -> vt100::Parser {
+    vt100::Parser::new(cells(rows), cells(columns), 0)
+}
+
+fn sample(dir: &Path) -> std::path::PathBuf {
+    let db = dir.join("sample.db");
+    let texts = [
+        ("nell-and-idris.jsonl", include_str!("../sample-data/nell-and-idris.jsonl")),
+        ("nell-and-idris.questions.jsonl", include_str!("../sample-data/nell-and-idris.questions.jsonl")),
+    ];
+    import_texts(&texts, &db, &mut |_| {}).unwrap();
+    db
+}
+
+#[test]
+fn it_asks_turns_a_knob_resizes_and_gives_the_terminal_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let before = std::fs::read(&db).unwrap();
+    let mut terminal = Terminal::start(&db, dir.path(), &[]);
+    terminal.wait_for("type a question, Enter asks");
+    assert!(terminal.screen.screen().alternate_screen());
+    terminal.press("What is the name of the boat?\r");
+    terminal.wait_for("4 Fused");
+    terminal.wait_for(" kept");
+    assert!(terminal.text().contains("α 0.030"));
+    terminal.press("+");
+    terminal.wait_for("α 0.031");
+    terminal.press("[");
+    terminal.wait_for("budget 1950");
+    let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+    terminal.screen.screen_mut().set_size(cells(24), cells(80));
+    terminal.master.resize(size).unwrap();
+    terminal.wait_for("[4 Fused]");
+    terminal.press("?");
+    terminal.wait_for("Help");
+    terminal.press("\u{3}");
+    let (status, screen) = terminal.end();
+    assert!(status.success(), "{status:?}");
+    let screen = screen.screen();
+    assert!(!screen.alternate_screen(), "the alternate screen is left");
+    assert!(!screen.hide_cursor(), "the cursor is shown again");
+    assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is given back");
+    assert!(!screen.bracketed_paste(), "paste is as it was");
+    assert_eq!(std::fs::read(&db).unwrap(), before, "the database is not changed");
+}
+
+#[test]
+fn a_question_on_the_command_line_is_asked_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let question = "What made Nell nearly give up on the boat, and what changed her mind?";
+    let mut terminal = Terminal::start(&db, dir.path(), &["--question", question, "--ascii", "--no-mouse"]);
+    terminal.wait_for("gold 0/2 kept, 2 found");
+    assert_eq!(terminal.screen.screen().mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+    terminal.press("q");
+    let (status, screen) = terminal.end();
+    assert!(status.success(), "{status:?}");
+    assert!(!screen.screen().alternate_screen());
+}
