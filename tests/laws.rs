@@ -339,6 +339,10 @@ fn fates_name_what_decided(trace: &Trace) -> Result<(), TestCaseError> {
             _ => {}
         }
     }
+    if settings.dedup {
+        let mut texts = HashSet::new();
+        prop_assert!(trace.kept().all(|passage| texts.insert(bare(passage))), "the same words were kept twice");
+    }
     Ok(())
 }
 
@@ -414,6 +418,18 @@ proptest! {
         let trace = trace(&case);
         fates_agree_with_places(&trace)?;
         fates_name_what_decided(&trace)?;
+    }
+
+    #[test]
+    fn the_same_words_are_kept_once_where_copies_are_dropped(case in case(), alpha in 0.0..1.0_f64) {
+        let mut case = case;
+        for turn in &mut case.conversation.turns {
+            (turn.speaker, turn.caption) = (0, None);
+            turn.text = turn.text.split(' ').next().unwrap_or_default().to_owned();
+        }
+        case.asked.rank_everything = true;
+        (case.settings.dedup, case.settings.alpha) = (true, alpha);
+        fates_name_what_decided(&trace(&case))?;
     }
 
     #[test]
