@@ -10,7 +10,7 @@ use super::{Everything, Reader, Retrieval, by_match_score};
 use crate::parse::stop_words::is_stop_word;
 use crate::parse::{Origin, Query, Term, TermClass};
 use crate::passage::{PassageSet, fold};
-use crate::settings::{Discovery, Prf, Settings};
+use crate::settings::{Discovery, Names, Prf, Settings};
 
 /// One round of matching.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -189,7 +189,11 @@ impl<'a> Walk<'a> {
                     || self.hops.iter().flat_map(|hop| &hop.terms).any(|tally| tally.term.text == name);
                 if DISCOVERED_LABELS.contains(&label) && !known {
                     let origin = Origin::Passage { hop: done, passage, label: label.to_owned() };
-                    names.push(Term::single(&name, TermClass::Discovered, settings.weight_discovered, origin));
+                    let mut term = Term::single(&name, TermClass::Discovered, settings.weight_discovered, origin);
+                    if label == "PERSON" && settings.names != Names::Phrase {
+                        term.forms.extend(self.parts_of(&name, &question, &speakers));
+                    }
+                    names.push(term);
                 }
             }
         }
@@ -197,6 +201,21 @@ impl<'a> Walk<'a> {
             term.edit(&settings.terms);
         }
         if names.is_empty() { Err(HopEnd::NoNewNames) } else { Ok(names) }
+    }
+
+    /// The words of a person's name that may stand for it: whoever is introduced with two names is called by one later.
+    fn parts_of(&self, name: &str, question: &str, speakers: &[String]) -> Vec<String> {
+        let parts: Vec<String> = words_of(name);
+        if parts.len() < 2 {
+            return Vec::new();
+        }
+        let usable = |part: &String| {
+            part.chars().count() >= self.settings.min_term_length.max(3) as usize
+                && !is_stop_word(part)
+                && !question.contains(part.as_str())
+                && !speakers.iter().any(|speaker| is_speaker(part, speaker))
+        };
+        parts.into_iter().filter(usable).collect()
     }
 
     /// Nouns and proper nouns that several of the best passages share, when feedback is on.
