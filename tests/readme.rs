@@ -66,6 +66,11 @@ fn the_files_of_the_models_are_those_of_the_list() {
 }
 
 #[test]
+fn the_keys_are_those_of_the_table() {
+    assert_same("keys", memsift::ui::keys::markdown().trim_end());
+}
+
+#[test]
 fn every_fate_has_a_row() {
     for kind in FateKind::ALL {
         let stored = serde_json::to_value(kind).unwrap();
