@@ -85,6 +85,8 @@ pub enum Event {
     },
     /// Something went wrong; one sentence for the user.
     Failed(String),
+    /// The engine ended because of a fault of its own; one sentence for the user.
+    Broken(String),
     /// Something worth saying that is no failure; one sentence.
     Notice(String),
 }

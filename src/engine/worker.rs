@@ -1,6 +1,7 @@
 //! The engine's thread: takes jobs, owns database, models and cache, and answers with events. The newest question wins;
 //! an older one stops at its next batch.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,12 +47,21 @@ impl Engine {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(options: EngineOptions, say: impl Fn(Event) + Send + 'static) -> std::io::Result<Self> {
+    pub fn start(options: EngineOptions, say: impl Fn(Event) + Send + Sync + 'static) -> std::io::Result<Self> {
         let (jobs, inbox) = channel();
         let signals = Arc::new(Signals::default());
         let shared = Arc::clone(&signals);
         let thread = std::thread::Builder::new().name("engine".into()).spawn(move || {
-            Worker::new(options, shared, Box::new(say)).run(&inbox);
+            let say = Arc::new(say);
+            let tell = Arc::clone(&say);
+            let work = move || Worker::new(options, shared, Box::new(move |event| tell(event))).run(&inbox);
+            // A fault in here must not leave the screen waiting for ever: it is said like any other trouble.
+            if let Err(fault) = catch_unwind(AssertUnwindSafe(work)) {
+                say(Event::Broken(format!(
+                    "the engine stopped ({}): leave with q and start again; what is on the screen stays",
+                    words_of(fault.as_ref())
+                )));
+            }
         })?;
         Ok(Self { jobs, signals, thread: Some(thread) })
     }
@@ -70,6 +80,12 @@ impl Engine {
         // The thread only ends after Quit, and then nobody waits for an answer.
         let _ = self.jobs.send(job);
     }
+}
+
+/// What a panic said.
+fn words_of(fault: &(dyn std::any::Any + Send)) -> &str {
+    let words = fault.downcast_ref::<String>().map(String::as_str);
+    words.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no words")
 }
 
 impl Drop for Engine {

@@ -138,9 +138,13 @@ struct Screen {
 impl Screen {
     fn open(mouse: bool) -> io::Result<Self> {
         let before = std::panic::take_hook();
+        let screen_thread = std::thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
-            restore();
-            before(info);
+            // Faults of other threads are caught there and shown; words here would tear the screen.
+            if std::thread::current().id() == screen_thread {
+                restore();
+                before(info);
+            }
         }));
         enter(mouse)?;
         match Terminal::new(CrosstermBackend::new(io::stdout())) {

@@ -348,6 +348,11 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
         }
         Event::Scored { .. } | Event::Finished { .. } => {}
         Event::Failed(sentence) => model.fail(clean_line(&sentence, &mut 0)),
+        Event::Broken(sentence) => {
+            model.running = false;
+            model.progress = None;
+            model.fail(clean_line(&sentence, &mut 0));
+        }
         Event::Notice(sentence) => model.say(clean_line(&sentence, &mut 0)),
     }
 }

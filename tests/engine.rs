@@ -1,0 +1,141 @@
+//! The engine's thread from outside: jobs in, events out, and a fault inside that is said instead of swallowed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use memsift::engine::{Ask, Engine, EngineOptions, Event, Job};
+use memsift::scored::RankerState;
+use memsift::settings::Settings;
+use memsift::store::import::import_texts;
+
+fn options(models: std::path::PathBuf) -> EngineOptions {
+    EngineOptions { models, cache: None, marks: None }
+}
+
+fn wait<T>(events: &Receiver<Event>, mut pick: impl FnMut(Event) -> Option<T>) -> T {
+    loop {
+        let event = events.recv_timeout(Duration::from_secs(120)).expect("the engine says something");
+        if let Some(found) = pick(event) {
+            return found;
+        }
+    }
+}
+
+fn sample(dir: &std::path::Path) -> std::path::PathBuf {
+    let db = dir.join("sample.db");
+    let texts = [
+        ("nell-and-idris.jsonl", include_str!("../sample-data/nell-and-idris.jsonl")),
+        ("nell-and-idris.questions.jsonl", include_str!("../sample-data/nell-and-idris.questions.jsonl")),
+    ];
+    import_texts(&texts, &db, &mut |_| {}).unwrap();
+    db
+}
+
+#[test]
+fn a_fault_inside_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let (send, events) = channel();
+    let armed = AtomicBool::new(true);
+    let engine = Engine::start(options(dir.path().to_owned()), move |event| {
+        if armed.swap(false, Ordering::SeqCst) {
+            panic!("on purpose");
+        }
+        let _ = send.send(event);
+    })
+    .unwrap();
+    let words = wait(&events, |event| match event {
+        Event::Broken(words) => Some(words),
+        _ => None,
+    });
+    assert!(words.contains("on purpose") && words.contains("start again"), "{words}");
+    drop(engine);
+}
+
+#[test]
+fn without_models_everything_but_the_rankers_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (send, events) = channel();
+    let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
+    engine.send(Job::Open(sample(dir.path())));
+    engine.send(Job::Load("nell-and-idris".to_owned()));
+    let conversation = wait(&events, |event| match event {
+        Event::Loaded(conversation) => Some(conversation),
+        _ => None,
+    });
+    let ask = Ask {
+        generation: 1,
+        conversation,
+        text: "What is the name of the boat?".to_owned(),
+        gold: Vec::new(),
+        settings: Settings::default(),
+    };
+    engine.send(Job::Ask(ask));
+    let mut last = None;
+    wait(&events, |event| match event {
+        Event::Scored { scored, .. } => {
+            last = Some(scored);
+            None
+        }
+        Event::Finished { generation: 1 } => Some(()),
+        _ => None,
+    });
+    let scored = last.unwrap();
+    assert!(!scored.retrieval.candidates.is_empty());
+    for ranker in [&scored.ce, &scored.colbert] {
+        assert!(matches!(&ranker.state, RankerState::Absent(reason) if reason.contains("models pull")), "{ranker:?}");
+    }
+}
+
+#[test]
+fn the_newest_question_wins_and_a_stopped_one_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (send, events) = channel();
+    let engine = Engine::start(options(common::models_dir()), move |event| drop(send.send(event))).unwrap();
+    engine.send(Job::Open(sample(dir.path())));
+    engine.send(Job::Load("nell-and-idris".to_owned()));
+    let conversation = wait(&events, |event| match event {
+        Event::Loaded(conversation) => Some(conversation),
+        _ => None,
+    });
+    let ask = |generation: u64, text: &str| {
+        engine.send(Job::Ask(Ask {
+            generation,
+            conversation: conversation.clone(),
+            text: text.to_owned(),
+            gold: Vec::new(),
+            settings: Settings::default(),
+        }));
+    };
+    ask(1, "What made Nell nearly give up on the boat?");
+    ask(2, "Who taught Idris to bake bread?");
+    engine.send(Job::Stop);
+    let mut last = None;
+    let mut generations = Vec::new();
+    wait(&events, |event| match event {
+        Event::Scored { generation, scored } => {
+            generations.push(generation);
+            last = Some(scored);
+            None
+        }
+        Event::Finished { generation: 2 } => Some(()),
+        _ => None,
+    });
+    assert!(generations.iter().all(|generation| *generation == 2), "{generations:?}");
+    assert_eq!(last.take().unwrap().ce.state, RankerState::Stopped);
+    engine.send(Job::Resume);
+    wait(&events, |event| match event {
+        Event::Scored { scored, .. } => {
+            last = Some(scored);
+            None
+        }
+        Event::Finished { generation: 2 } => Some(()),
+        _ => None,
+    });
+    let scored = last.unwrap();
+    assert_eq!(scored.ce.state, RankerState::Done);
+    assert_eq!(scored.ce.scored(), scored.retrieval.candidates.len());
+}
