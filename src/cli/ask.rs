@@ -46,6 +46,9 @@ pub struct AskArgs {
 /// The longest question that is read, in characters.
 pub const LONGEST_QUESTION: usize = 4000;
 
+/// How much of a passage a plain line shows, in characters.
+const LONGEST_LINE: usize = 600;
+
 /// A question as typed, fit to be asked.
 ///
 /// # Errors
@@ -232,7 +235,7 @@ pub fn plain(trace: &Trace, all: bool) -> String {
         }
         let star = if scored.is_gold(row.passage) { '*' } else { ' ' };
         let rank = |rank: u32| if rank == 0 { "-".to_owned() } else { rank.to_string() };
-        let rendered = set.rendered(row.passage).replace('\n', " ");
+        let rendered = one_line(&set.rendered(row.passage));
         let fate = trace.fate(row.passage);
         let why = if fate.is_kept() { String::new() } else { format!("  [{}]", fate.kind().name()) };
         let _ = writeln!(
@@ -255,6 +258,17 @@ pub fn plain(trace: &Trace, all: bool) -> String {
     }
     // A tab moves the cursor; names and terms may hold one too.
     text.replace('\t', " ")
+}
+
+/// A passage in one line of bearable length; the trace as JSON has all of it.
+fn one_line(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_LINE) {
+        None => text.replace('\n', " "),
+        Some((end, _)) => {
+            let rest = text[end..].chars().count();
+            format!("{} … {rest} more characters", text[..end].replace('\n', " "))
+        }
+    }
 }
 
 fn ranker_words(ranker: &Ranker) -> String {

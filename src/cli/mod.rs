@@ -65,7 +65,7 @@ pub fn run() -> ExitCode {
             let input = error.downcast_ref::<BadInput>().is_some()
                 || error.chain().any(|cause| {
                     let unknown = matches!(cause.downcast_ref(), Some(crate::models::ModelError::UnknownModel { .. }));
-                    unknown || cause.is::<crate::store::StoreError>()
+                    unknown || cause.downcast_ref().is_some_and(crate::store::StoreError::is_input)
                 });
             output::say(&format!("memsift: {error:#}"));
             ExitCode::from(if input { 2 } else { 1 })

@@ -277,6 +277,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the file or the request is at fault, rather than the machine.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        !matches!(self, Self::Locked { .. } | Self::DiskFull { .. } | Self::Io { .. } | Self::Sqlite { .. })
+    }
+
     /// From a failure of the file system at `path`.
     pub fn from_io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
@@ -353,5 +359,19 @@ mod tests {
             let text = StoreError::from_sqlite(path, &cause).to_string();
             assert!(text.contains(want) && text.contains("memory.db"), "{code}: {text}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_is_not_the_users_fault() {
+        let error = |code| {
+            StoreError::from_sqlite(
+                Path::new("memory.db"),
+                &rusqlite::Error::SqliteFailure(ffi::Error::new(code), None),
+            )
+        };
+        assert!(!error(ffi::SQLITE_FULL).is_input());
+        assert!(!error(ffi::SQLITE_BUSY).is_input());
+        assert!(error(ffi::SQLITE_NOTADB).is_input());
+        assert!(error(ffi::SQLITE_CORRUPT).is_input());
     }
 }

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -18,6 +18,7 @@ use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
 use super::view::view;
 use crate::engine::{Engine, EngineOptions, Job};
+use crate::moment::Moment;
 use crate::trace::file::{TraceFile, TraceHeader};
 
 /// Open the screen and stay until the user leaves.
@@ -106,7 +107,12 @@ fn export(model: &Model, path: &Path) -> io::Result<()> {
     if path.exists() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of this name: choose another one"));
     }
-    let header = TraceHeader { database: model.database.fingerprint.clone(), ..TraceHeader::default() };
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_secs();
+    let header = TraceHeader {
+        database: model.database.fingerprint.clone(),
+        made_at: Some(Moment::utc(seconds.cast_signed()).store()),
+        ..TraceHeader::default()
+    };
     let json = TraceFile::new(trace, header).to_json().map_err(io::Error::other)?;
     let beside = path.with_extension("part");
     std::fs::write(&beside, json)?;
@@ -163,13 +169,11 @@ impl Screen {
     /// Stop like any program at Ctrl-z, and come back with the same screen.
     fn suspend(&mut self, mouse: bool) -> io::Result<()> {
         restore();
-        let stopped = stop_self();
-        // The shell needs a moment to take the terminal, and again to give it back.
-        if !stopped {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        stop_self();
         enter(mouse)?;
-        self.terminal.clear()
+        // Not `clear`: that asks the terminal where its cursor is, and the reading thread would take the answer.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())
     }
 }
 
@@ -196,8 +200,7 @@ fn restore() {
     let _ = disable_raw_mode();
 }
 
-/// Ask the system to stop this process; false where that is not known.
-fn stop_self() -> bool {
-    let kill = std::process::Command::new("kill").args(["-TSTP", &std::process::id().to_string()]).status();
-    kill.is_ok_and(|status| status.success())
+/// Ask the system to stop this process. Where it knows no such thing, the screen is simply drawn again.
+fn stop_self() {
+    let _ = std::process::Command::new("kill").args(["-TSTP", &std::process::id().to_string()]).status();
 }

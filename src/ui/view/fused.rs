@@ -8,7 +8,7 @@ use crate::explain::fate::{cut_line, id_of};
 use crate::trace::Trace;
 use crate::truncate::FateKind;
 use crate::ui::list::FusedLine;
-use crate::ui::model::Model;
+use crate::ui::model::{Mode, Model};
 use crate::ui::pane::Pane;
 use crate::ui::theme::Role;
 
@@ -67,11 +67,18 @@ fn waiting(model: &Model) -> String {
         (None, _) if model.database.open => "choose a conversation: O opens the list".to_owned(),
         (None, _) => "opening the database".to_owned(),
         (Some(_), true) => "searching".to_owned(),
-        (Some(open), false) if open.questions.is_empty() => "press i and type a question".to_owned(),
-        (Some(open), false) => format!(
-            "press i and type a question, or p for the first of the {} questions that came with this conversation; L lists them",
-            open.questions.len()
-        ),
+        (Some(open), false) => {
+            let typing = model.mode == Mode::Question;
+            let ask = if typing { "type a question and press Enter" } else { "press i and type a question" };
+            let keys = if typing { "press Esc, then p" } else { "press p" };
+            match open.questions.len() {
+                0 => ask.to_owned(),
+                count => format!(
+                    "{ask}; or {keys} for the first of the {count} questions that came with this conversation, or L \
+                     for the list of them"
+                ),
+            }
+        }
     }
 }
 
