@@ -1,13 +1,16 @@
-//! A BERT encoder without padding: texts lie back to back as rows, matrix products go through candle and everything
-//! between them through the fused kernels. Knows weights and token ids; nothing of texts or scores.
+//! The encoder of BERT, RoBERTa and DeBERTa without padding: texts lie back to back as rows, matrix products go through
+//! candle and everything between them through the fused kernels. Knows weights and token ids; nothing of texts or scores.
 
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, D, Device, InplaceOp1, Layout, Storage, Tensor};
 
+use super::config::Config;
+use super::encoder::{Encoder, Keep};
 use super::kernels::{self, Columns, Norm};
-use super::weights::{Config, Weights};
-use super::wordpiece::Rows;
+use super::relative::RelativePositions;
+use super::tokenizer::Rows;
+use super::weights::Weights;
 
 /// Rows that go through the layers at once: enough to fill the matrix kernels, few enough to stay near the caches.
 const ROWS_A_PASS: usize = 512;
@@ -20,11 +23,26 @@ pub(super) struct Bert {
     eps: f32,
 }
 
+/// What the families call the parts of a layer, and what they start from.
+pub(super) struct Naming {
+    /// Query, key and value of a layer.
+    pub attention: [&'static str; 3],
+    /// Added to every position.
+    pub first_position: usize,
+    /// Whether the family has absolute positions.
+    pub positions: bool,
+    /// Whether the family tells the texts of a pair apart.
+    pub segments: bool,
+}
+
 /// What tokens start from. Adapters leave it alone, so an adapted encoder shares it with its base.
 struct Embeddings {
     hidden: usize,
     words: Vec<f32>,
+    /// Empty when the family has none.
     positions: Vec<f32>,
+    first_position: usize,
+    /// Empty when the family has none.
     segments: Vec<f32>,
     norm: Norm,
 }
@@ -37,6 +55,8 @@ pub(super) struct Layer {
     pub up: Linear,
     pub down: Linear,
     pub output_norm: Norm,
+    /// Where tokens stand to each other, in the family that looks at that in every layer.
+    pub relative: Option<Arc<RelativePositions>>,
 }
 
 /// A linear layer: weight out x in, bias out.
@@ -45,18 +65,9 @@ pub(super) struct Linear {
     pub bias: Vec<f32>,
 }
 
-/// Which rows of the last layer are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// Every token's.
-    All,
-    /// Only each text's first token's, which saves most of the last layer.
-    First,
-}
-
 impl Bert {
     /// Takes the encoder out of a weights file.
-    pub(super) fn load(config: &Config, weights: &Weights<'_>) -> candle_core::Result<Self> {
+    pub(super) fn load(config: &Config, weights: &Weights<'_>, naming: &Naming) -> candle_core::Result<Self> {
         let norm = |name: &str| -> candle_core::Result<Norm> {
             let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
             Ok(Norm { weight: weights.numbers(&weight)?, bias: weights.numbers(&bias)? })
@@ -70,29 +81,38 @@ impl Bert {
             }
             Ok(Linear { weight: Tensor::cat(&matrices, 0)?, bias })
         };
+        let hidden = config.hidden_size;
+        let table = |wanted: bool, name: &str| match wanted {
+            true => weights.numbers(&format!("embeddings.{name}_embeddings.weight")),
+            false => Ok(Vec::new()),
+        };
+        let words = weights.shaped("embeddings.word_embeddings.weight", &[config.vocab_size, hidden])?;
         let embeddings = Embeddings {
-            hidden: config.hidden_size,
-            words: weights.numbers("embeddings.word_embeddings.weight")?,
-            positions: weights.numbers("embeddings.position_embeddings.weight")?,
-            segments: weights.numbers("embeddings.token_type_embeddings.weight")?,
+            hidden,
+            words: words.flatten_all()?.to_vec1()?,
+            positions: table(naming.positions, "position")?,
+            first_position: naming.first_position,
+            segments: table(naming.segments, "token_type")?,
             norm: norm("embeddings.LayerNorm")?,
         };
         let layer = |i: usize| -> candle_core::Result<Layer> {
-            let [qkv @ .., attention_out, up, down] = &linear_names(i);
+            let qkv = naming.attention.map(|name| format!("encoder.layer.{i}.attention.self.{name}"));
+            let [.., attention_out, up, down] = &linear_names(i);
             Ok(Layer {
-                attention: linear(qkv)?,
+                attention: linear(&qkv)?,
                 attention_out: linear(std::slice::from_ref(attention_out))?,
                 attention_norm: norm(&format!("encoder.layer.{i}.attention.output.LayerNorm"))?,
                 up: linear(std::slice::from_ref(up))?,
                 down: linear(std::slice::from_ref(down))?,
                 output_norm: norm(&format!("encoder.layer.{i}.output.LayerNorm"))?,
+                relative: None,
             })
         };
         Ok(Self {
             embeddings: Arc::new(embeddings),
             layers: (0..config.num_hidden_layers).map(layer).collect::<candle_core::Result<_>>()?,
             heads: config.num_attention_heads,
-            eps: config.layer_norm_eps as f32,
+            eps: config.eps() as f32,
         })
     }
 
@@ -106,13 +126,18 @@ impl Bert {
         &self.layers
     }
 
-    /// Numbers a token.
-    pub(super) fn hidden(&self) -> usize {
+    /// The layers, to be completed by a family that needs more.
+    pub(super) fn layers_mut(&mut self) -> &mut [Layer] {
+        &mut self.layers
+    }
+}
+
+impl Encoder for Bert {
+    fn hidden(&self) -> usize {
         self.embeddings.hidden
     }
 
-    /// The last hidden states of all texts, row-major: a row a token, or a row a text with [`Keep::First`].
-    pub(super) fn forward(&self, rows: &Rows, keep: Keep) -> candle_core::Result<Vec<f32>> {
+    fn forward(&self, rows: &Rows, keep: Keep) -> candle_core::Result<Vec<f32>> {
         let wanted = if keep == Keep::All { rows.ids.len() } else { rows.len() };
         let mut out = Vec::with_capacity(wanted * self.hidden());
         let mut first = 0;
@@ -128,7 +153,9 @@ impl Bert {
         }
         Ok(out)
     }
+}
 
+impl Bert {
     /// Sends some texts through all layers: those whose rows start at `start` with these relative bounds.
     fn pass(&self, rows: &Rows, start: usize, bounds: &[usize], keep: Keep) -> candle_core::Result<Vec<f32>> {
         let hidden = self.hidden();
@@ -146,18 +173,20 @@ impl Bert {
 impl Embeddings {
     fn rows(&self, rows: &Rows, start: usize, bounds: &[usize], eps: f32) -> candle_core::Result<Vec<f32>> {
         let h = self.hidden;
-        let row_of = |table: &'_ [f32], at: usize| table.get(at * h..(at + 1) * h).map(<[f32]>::to_vec);
         let mut out = Vec::with_capacity(bounds.last().copied().unwrap_or(0) * h);
         for text in bounds.windows(2) {
             let &[from, to] = text else { continue };
             for (position, at) in (start + from..start + to).enumerate() {
+                let position = position + self.first_position;
                 let token = rows.ids.get(at).zip(rows.segments.get(at));
                 let row = token.and_then(|(&id, &segment)| {
-                    let mut row = row_of(&self.words, id as usize)?;
-                    let position = self.positions.get(position * h..(position + 1) * h)?;
-                    let segment = self.segments.get(segment as usize * h..(segment as usize + 1) * h)?;
-                    for ((x, p), s) in row.iter_mut().zip(position).zip(segment) {
-                        *x += p + s;
+                    let mut row = self.words.get(id as usize * h..(id as usize + 1) * h)?.to_vec();
+                    // A family with one segment gives it to all tokens.
+                    let segment = if self.segments.len() > h { segment as usize } else { 0 };
+                    for (table, at) in [(&self.positions, position), (&self.segments, segment)] {
+                        if !table.is_empty() {
+                            row.iter_mut().zip(table.get(at * h..(at + 1) * h)?).for_each(|(x, y)| *x += y);
+                        }
                     }
                     Some(row)
                 });
@@ -173,6 +202,23 @@ impl Embeddings {
 }
 
 impl Layer {
+    #[allow(clippy::too_many_arguments)]
+    fn attend(
+        &self,
+        query: Columns<'_>,
+        key: Columns<'_>,
+        value: Columns<'_>,
+        bounds: &[usize],
+        first_only: bool,
+        heads: usize,
+        width: usize,
+    ) -> Vec<f32> {
+        match &self.relative {
+            None => kernels::attention(query, key, value, bounds, first_only, heads, width),
+            Some(positions) => positions.attention(query, key, value, bounds, first_only, heads, width),
+        }
+    }
+
     fn forward(
         &self,
         x: &Tensor,
@@ -198,7 +244,7 @@ impl Layer {
                     };
                     let query = columns(query, hidden, 0, 0);
                     let (key, value) = (columns(data, 2 * hidden, 0, 1), columns(data, 2 * hidden, hidden, 2));
-                    Ok(kernels::attention(query, key, value, bounds, true, heads, width))
+                    Ok(self.attend(query, key, value, bounds, true, heads, width))
                 })
             })?;
             (context, firsts)
@@ -211,7 +257,7 @@ impl Layer {
                     offset: part * hidden,
                     bias: self.attention.bias.get(part * hidden..(part + 1) * hidden).unwrap_or_default(),
                 };
-                Ok(kernels::attention(part(0), part(1), part(2), bounds, false, heads, width))
+                Ok(self.attend(part(0), part(1), part(2), bounds, false, heads, width))
             })?;
             (context, x.clone())
         };

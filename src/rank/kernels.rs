@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 /// Lanes of the inner loops.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Rows that one task of the thread pool takes at least.
 const ROWS_A_TASK: usize = 64;
 
@@ -34,7 +34,7 @@ fn exp(x: f32) -> f32 {
 
 /// x Φ(x), the exact (erf) form; absolute error below 5e-7.
 #[inline(always)]
-fn gelu(x: f32) -> f32 {
+pub(super) fn gelu(x: f32) -> f32 {
     // Abramowitz and Stegun 7.1.26 for erfc on the positive side; the symmetry of x Φ(x) gives the other.
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * z);
@@ -102,6 +102,19 @@ impl Norm {
     }
 }
 
+/// Sum of products; the shorter one counts.
+#[inline(always)]
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for ((lane, x), y) in lanes.iter_mut().zip(a).zip(b) {
+            *lane += x * y;
+        }
+    }
+    lanes.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f32>()
+}
+
 /// Scales a row to unit length; a row of zeros stays.
 pub(super) fn unit(row: &mut [f32]) {
     let length = sum(row, |x| x * x).sqrt();
@@ -137,6 +150,14 @@ impl<'a> Columns<'a> {
     fn head(&self, row: usize, head: usize, width: usize) -> &'a [f32] {
         let start = row * self.stride + self.offset + head * width;
         self.data.get(start..start + width).unwrap_or_default()
+    }
+
+    /// The numbers of one head in some rows, bias added, row-major.
+    #[inline(always)]
+    pub(super) fn rows(&self, rows: std::ops::Range<usize>, head: usize, width: usize) -> Vec<f32> {
+        let bias = self.head_bias(head, width);
+        let row = |row| self.head(row, head, width).iter().zip(bias).map(|(x, b)| x + b);
+        rows.flat_map(row).collect()
     }
 
     #[inline(always)]
@@ -266,7 +287,7 @@ impl Scratch {
 
 /// Turns the first `n` scores into e^(score - best), the padding behind them into 0, and returns their sum.
 #[inline(always)]
-fn softmax(scores: &mut [f32], n: usize) -> f32 {
+pub(super) fn softmax(scores: &mut [f32], n: usize) -> f32 {
     if let Some(padding) = scores.get_mut(n..) {
         padding.fill(f32::MIN);
     }

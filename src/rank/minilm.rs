@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::bert::{Bert, Keep};
+use super::bert::Bert;
+use super::config::{Config, Family};
+use super::encoder::{Encoder, Keep, naming};
 use super::kernels::unit;
-use super::weights::{Config, Weights, sha256};
-use super::wordpiece::{Rows, WordPiece};
+use super::tokenizer::{ModelTokenizer, Rows};
+use super::weights::{Weights, sha256_of, weights_file};
 use super::{ModelId, RankError, TokenEncoder, TokenPiece, TokenVectors};
 
 /// Longest text in tokens, specials included: what the model's sentence vectors were trained with.
@@ -17,7 +19,7 @@ const MAX_TOKENS: usize = 256;
 pub struct MiniLm {
     id: ModelId,
     max_tokens: usize,
-    pub(super) words: Arc<WordPiece>,
+    pub(super) words: Arc<ModelTokenizer>,
     pub(super) bert: Bert,
 }
 
@@ -27,14 +29,12 @@ impl MiniLm {
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
     pub fn load(folder: &Path) -> Result<Self, RankError> {
-        let config = Config::load(&folder.join("config.json"))?;
-        let words = WordPiece::load(&folder.join("tokenizer.json"))?;
-        let path = folder.join("model.safetensors");
-        let bytes = std::fs::read(&path).map_err(|source| RankError::Read { path: path.clone(), source })?;
-        let bert = Weights::new(&bytes)
-            .and_then(|weights| Bert::load(&config, &weights))
-            .map_err(|error| RankError::Model { path, reason: error.to_string() })?;
-        let id = ModelId { name: "all-MiniLM-L6-v2".to_owned(), hash: sha256(&bytes) };
+        let config = Config::load(folder)?;
+        let words = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
+        let path = weights_file(folder)?;
+        let bert = Bert::load(&config, &Weights::open(&path)?, &naming(&config, Family::Bert))
+            .map_err(|error| RankError::Model { path: path.clone(), reason: error.to_string() })?;
+        let id = ModelId { name: "all-MiniLM-L6-v2".to_owned(), hash: sha256_of(&path)? };
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
         Ok(Self { id, max_tokens, words: Arc::new(words), bert })
     }
@@ -79,7 +79,7 @@ impl TokenEncoder for MiniLm {
     }
 
     fn tokens(&self, text: &str) -> Result<Vec<TokenPiece>, RankError> {
-        self.words.pieces(text, self.max_tokens - 2)
+        self.words.pieces(text, self.words.room(self.max_tokens))
     }
 }
 

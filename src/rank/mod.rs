@@ -6,20 +6,26 @@
 
 mod bert;
 mod cache;
+mod config;
+mod encoder;
 mod error;
 mod kernels;
 mod maxsim;
 mod minilm;
+mod modernbert;
+mod relative;
+mod sequence_classifier;
 mod small_cross_encoder;
+mod tokenizer;
 mod weights;
-mod wordpiece;
 
 pub use cache::{Cache, CacheKey};
 pub use error::RankError;
 pub use maxsim::{MaxSim, PassageScore, PassageVectors, TokenMatch, cosine, maxsim, maxsim_matches};
 pub use minilm::MiniLm;
+pub use sequence_classifier::SequenceClassifier;
 pub use small_cross_encoder::SmallCrossEncoder;
-pub use wordpiece::TokenPiece;
+pub use tokenizer::TokenPiece;
 
 /// Which weights computed something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use candle_core::{Tensor, bail};
 
-use super::bert::{Bert, Keep, Layer, Linear, linear_names, with_slice};
+use super::bert::{Bert, Layer, Linear, linear_names, with_slice};
+use super::encoder::{Encoder, Keep};
 use super::kernels::Norm;
 use super::minilm::MiniLm;
-use super::weights::{Weights, metadata, sha256};
-use super::wordpiece::{Rows, WordPiece};
+use super::tokenizer::{ModelTokenizer, Rows};
+use super::weights::{Weights, sha256};
 use super::{CrossEncoder, ModelId, PairScore, RankError, TokenEncoder};
 
 /// The adapter: LoRA matrices, layer norms and the scoring head, f16.
@@ -23,7 +24,7 @@ const LEAST_PASSAGE_TOKENS: usize = 16;
 pub struct SmallCrossEncoder {
     id: ModelId,
     max_tokens: usize,
-    words: Arc<WordPiece>,
+    words: Arc<ModelTokenizer>,
     bert: Bert,
     pooler: Linear,
     /// One number a hidden unit.
@@ -39,7 +40,8 @@ impl SmallCrossEncoder {
     /// [`RankError::Adapter`] when the adapter in the program is damaged.
     pub fn on(base: &MiniLm) -> Result<Self, RankError> {
         let damaged = |reason: String| RankError::Adapter { reason };
-        let metadata = metadata(ADAPTER).ok_or_else(|| damaged("it has no description".to_owned()))?;
+        let adapter = Weights::of(ADAPTER).map_err(|error| damaged(error.to_string()))?;
+        let metadata = adapter.metadata();
         let number = |key: &str| metadata.get(key).and_then(|value| value.parse::<u32>().ok());
         let (Some(rank), Some(alpha), Some(max), Some(wanted)) =
             (number("lora_rank"), number("lora_alpha"), number("max_length"), metadata.get("base_sha256"))
@@ -52,11 +54,16 @@ impl SmallCrossEncoder {
         let scale = f64::from(alpha) / f64::from(rank);
         let hash = sha256(format!("{wanted} {}", sha256(ADAPTER)).as_bytes());
         let id = ModelId { name: "small-cross-encoder".to_owned(), hash };
-        Self::merge(base, id, scale, max as usize).map_err(|error| damaged(error.to_string()))
+        Self::merge(base, &adapter, id, scale, max as usize).map_err(|error| damaged(error.to_string()))
     }
 
-    fn merge(base: &MiniLm, id: ModelId, scale: f64, max_tokens: usize) -> candle_core::Result<Self> {
-        let adapter = Weights::new(ADAPTER)?;
+    fn merge(
+        base: &MiniLm,
+        adapter: &Weights<'_>,
+        id: ModelId,
+        scale: f64,
+        max_tokens: usize,
+    ) -> candle_core::Result<Self> {
         let norm = |name: String| -> candle_core::Result<Norm> {
             let (weight, bias) = (format!("{name}.weight"), format!("{name}.bias"));
             Ok(Norm { weight: adapter.numbers(&weight)?, bias: adapter.numbers(&bias)? })
@@ -80,6 +87,7 @@ impl SmallCrossEncoder {
                 up: merged(&layer.up, std::slice::from_ref(up))?,
                 down: merged(&layer.down, std::slice::from_ref(down))?,
                 output_norm: norm(format!("encoder.layer.{i}.output.LayerNorm"))?,
+                relative: None,
             })
         };
         let layers = base.bert.layers().iter().enumerate().map(layer).collect::<candle_core::Result<Vec<_>>>()?;
@@ -135,15 +143,6 @@ impl CrossEncoder for SmallCrossEncoder {
             clipped.push(self.words.push_pair(&question, &ids, self.max_tokens, LEAST_PASSAGE_TOKENS, &mut rows));
         }
         let logits = self.head(self.bert.forward(&rows, Keep::First)?, passages.len())?;
-        let lengths = rows.bounds.windows(2).map(|pair| pair.iter().rev().copied().reduce(|end, start| end - start));
-        Ok(logits
-            .into_iter()
-            .zip(lengths)
-            .zip(clipped)
-            .map(|((logit, length), clipped)| {
-                let tokens = u32::try_from(length.unwrap_or(0)).unwrap_or(u32::MAX);
-                PairScore::new(logit, tokens, u32::try_from(clipped).ok().filter(|&clipped| clipped > 0))
-            })
-            .collect())
+        Ok(rows.pair_scores(logits, clipped))
     }
 }

@@ -1,0 +1,83 @@
+//! An encoder of any family, behind one narrow trait, and how it comes out of a model's folder. Knows families; nothing
+//! of heads, scores or texts.
+
+use std::path::Path;
+
+use super::RankError;
+use super::bert::{Bert, Naming};
+use super::config::{Config, Family};
+use super::modernbert::ModernBert;
+use super::relative;
+use super::tokenizer::Rows;
+use super::weights::{Weights, sha256_of, weights_file};
+
+/// Turns tokens into hidden states.
+pub(super) trait Encoder: Send + Sync {
+    /// Numbers a token.
+    fn hidden(&self) -> usize;
+    /// The last hidden states of all texts, row-major: a row a token, or a row a text with [`Keep::First`].
+    fn forward(&self, rows: &Rows, keep: Keep) -> candle_core::Result<Vec<f32>>;
+}
+
+/// Which rows of the last layer are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Every token's.
+    All,
+    /// Only each text's first token's, which saves most of the last layer.
+    First,
+}
+
+/// What a model's folder holds of its network: the encoder, and the file for a head to be read from.
+pub(super) struct Network {
+    pub config: Config,
+    pub family: Family,
+    pub encoder: Box<dyn Encoder>,
+    pub weights: Weights<'static>,
+    /// SHA-256 of the weights.
+    pub hash: String,
+}
+
+impl Network {
+    /// Reads `config.json` and `model.safetensors` of a folder. `head` reads what else the caller needs.
+    ///
+    /// # Errors
+    /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
+    pub(super) fn load(folder: &Path) -> Result<Self, RankError> {
+        let config = Config::load(folder)?;
+        let unsupported = |reason| RankError::Unsupported { path: folder.join("config.json"), reason };
+        let family = config.family().map_err(unsupported)?;
+        let path = weights_file(folder)?;
+        let weights = Weights::open(&path)?.below(family.prefix());
+        let encoder = encoder(&config, family, &weights)
+            .map_err(|error| RankError::Model { path: path.clone(), reason: error.to_string() })?;
+        Ok(Self { config, family, encoder, weights: weights.whole(), hash: sha256_of(&path)? })
+    }
+}
+
+fn encoder(config: &Config, family: Family, weights: &Weights<'_>) -> candle_core::Result<Box<dyn Encoder>> {
+    Ok(match family {
+        Family::Bert | Family::Roberta => Box::new(Bert::load(config, weights, &naming(config, family))?),
+        Family::DebertaV2 => {
+            let mut bert = Bert::load(config, weights, &naming(config, family))?;
+            if config.relative_attention {
+                for (layer, positions) in bert.layers_mut().iter_mut().zip(relative::load(config, weights)?) {
+                    layer.relative = Some(positions.into());
+                }
+            }
+            Box::new(bert)
+        }
+        Family::ModernBert => Box::new(ModernBert::load(config, weights)?),
+    })
+}
+
+/// What BERT's relatives call their parts.
+pub(super) fn naming(config: &Config, family: Family) -> Naming {
+    let deberta = family == Family::DebertaV2;
+    Naming {
+        attention: if deberta { ["query_proj", "key_proj", "value_proj"] } else { ["query", "key", "value"] },
+        first_position: config.first_position(),
+        positions: !deberta || config.position_biased_input.unwrap_or(true),
+        segments: config.type_vocab_size.unwrap_or(if deberta { 0 } else { 2 }) > 0,
+    }
+}
