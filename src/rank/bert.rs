@@ -7,7 +7,7 @@ use candle_core::{CpuStorage, D, Device, InplaceOp1, Layout, Storage, Tensor};
 
 use super::config::Config;
 use super::encoder::{Encoder, Keep};
-use super::kernels::{self, Columns, Norm};
+use super::kernels::{self, Columns, Norm, Texts};
 use super::relative::RelativePositions;
 use super::tokenizer::Rows;
 use super::weights::Weights;
@@ -148,7 +148,8 @@ impl Encoder for Bert {
                 last += 1;
             }
             let bounds: Vec<usize> = rows.bounds.iter().take(last + 1).skip(first).map(|&at| at - start).collect();
-            out.extend(self.pass(rows, start, &bounds, keep)?);
+            let attended = rows.attended.get(first..last).unwrap_or_default();
+            out.extend(self.pass(rows, start, Texts { bounds: &bounds, attended }, keep)?);
             first = last;
         }
         Ok(out)
@@ -157,14 +158,14 @@ impl Encoder for Bert {
 
 impl Bert {
     /// Sends some texts through all layers: those whose rows start at `start` with these relative bounds.
-    fn pass(&self, rows: &Rows, start: usize, bounds: &[usize], keep: Keep) -> candle_core::Result<Vec<f32>> {
+    fn pass(&self, rows: &Rows, start: usize, texts: Texts<'_>, keep: Keep) -> candle_core::Result<Vec<f32>> {
         let hidden = self.hidden();
-        let total = bounds.last().copied().unwrap_or(0);
-        let embedded = self.embeddings.rows(rows, start, bounds, self.eps)?;
+        let total = texts.bounds.last().copied().unwrap_or(0);
+        let embedded = self.embeddings.rows(rows, start, texts.bounds, self.eps)?;
         let mut x = Tensor::from_vec(embedded, (total, hidden), &Device::Cpu)?;
         for (i, layer) in self.layers.iter().enumerate() {
             let first_only = keep == Keep::First && i + 1 == self.layers.len();
-            x = layer.forward(&x, bounds, first_only, self.heads, self.eps)?;
+            x = layer.forward(&x, texts, first_only, self.heads, self.eps)?;
         }
         x.flatten_all()?.to_vec1()
     }
@@ -208,21 +209,21 @@ impl Layer {
         query: Columns<'_>,
         key: Columns<'_>,
         value: Columns<'_>,
-        bounds: &[usize],
+        texts: Texts<'_>,
         first_only: bool,
         heads: usize,
         width: usize,
     ) -> Vec<f32> {
         match &self.relative {
-            None => kernels::attention(query, key, value, bounds, first_only, heads, width),
-            Some(positions) => positions.attention(query, key, value, bounds, first_only, heads, width),
+            None => kernels::attention(query, key, value, texts, first_only, heads, width),
+            Some(positions) => positions.attention(query, key, value, texts, first_only, heads, width),
         }
     }
 
     fn forward(
         &self,
         x: &Tensor,
-        bounds: &[usize],
+        texts: Texts<'_>,
         first_only: bool,
         heads: usize,
         eps: f32,
@@ -230,7 +231,7 @@ impl Layer {
         let hidden = x.dim(D::Minus1)?;
         let width = hidden / heads;
         let (context, residual) = if first_only {
-            let firsts: Vec<u32> = bounds.iter().take(bounds.len() - 1).map(|&at| at as u32).collect();
+            let firsts: Vec<u32> = texts.bounds.iter().take(texts.len()).map(|&at| at as u32).collect();
             let firsts = x.index_select(&Tensor::new(firsts, &Device::Cpu)?, 0)?;
             let query = firsts.matmul(&self.attention.weight.narrow(0, 0, hidden)?.t()?)?;
             let key_value = x.matmul(&self.attention.weight.narrow(0, hidden, 2 * hidden)?.t()?)?;
@@ -244,7 +245,7 @@ impl Layer {
                     };
                     let query = columns(query, hidden, 0, 0);
                     let (key, value) = (columns(data, 2 * hidden, 0, 1), columns(data, 2 * hidden, hidden, 2));
-                    Ok(self.attend(query, key, value, bounds, true, heads, width))
+                    Ok(self.attend(query, key, value, texts, true, heads, width))
                 })
             })?;
             (context, firsts)
@@ -257,7 +258,7 @@ impl Layer {
                     offset: part * hidden,
                     bias: self.attention.bias.get(part * hidden..(part + 1) * hidden).unwrap_or_default(),
                 };
-                Ok(self.attend(part(0), part(1), part(2), bounds, false, heads, width))
+                Ok(self.attend(part(0), part(1), part(2), texts, false, heads, width))
             })?;
             (context, x.clone())
         };

@@ -4,6 +4,8 @@
 //! Loops are written over fixed-size lanes so that the compiler turns them into vector instructions. The two
 //! transcendental functions are polynomials for the same reason; their error is below that of the f32 sums around them.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 /// Lanes of the inner loops.
@@ -154,7 +156,7 @@ impl<'a> Columns<'a> {
 
     /// The numbers of one head in some rows, bias added, row-major.
     #[inline(always)]
-    pub(super) fn rows(&self, rows: std::ops::Range<usize>, head: usize, width: usize) -> Vec<f32> {
+    pub(super) fn rows(&self, rows: Range<usize>, head: usize, width: usize) -> Vec<f32> {
         let bias = self.head_bias(head, width);
         let row = |row| self.head(row, head, width).iter().zip(bias).map(|(x, b)| x + b);
         rows.flat_map(row).collect()
@@ -166,28 +168,50 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Scaled dot-product attention inside each text. Keys and values have a row a token, `bounds` says where texts start
-/// and end; queries have a row a token too, or (`first_only`) a row a text. Returns a row a query, `heads` x `width`.
+/// Where texts lie in rows of tokens.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'a> {
+    /// Where each text starts, and the end of the last.
+    pub bounds: &'a [usize],
+    /// How many tokens of each text, from its first on, are attended to.
+    pub attended: &'a [usize],
+}
+
+impl<'a> Texts<'a> {
+    /// Texts.
+    pub(super) fn len(&self) -> usize {
+        self.bounds.len().saturating_sub(1)
+    }
+
+    /// Of each text, the rows of its queries and of its keys. With `first_only` queries have a row a text.
+    pub(super) fn rows(self, first_only: bool) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + 'a {
+        self.bounds.windows(2).zip(self.attended).enumerate().filter_map(move |(text, (pair, attended))| {
+            let &[start, end] = pair else { return None };
+            let queries = if first_only { text..text + 1 } else { start..end };
+            Some((queries, start..end.min(start + attended)))
+        })
+    }
+}
+
+/// Scaled dot-product attention inside each text. Keys and values have a row a token; queries have a row a token too, or (`first_only`) a row a text. Returns a row a query, `heads` x `width`.
 pub(super) fn attention(
     query: Columns<'_>,
     key: Columns<'_>,
     value: Columns<'_>,
-    bounds: &[usize],
+    texts: Texts<'_>,
     first_only: bool,
     heads: usize,
     width: usize,
 ) -> Vec<f32> {
     let hidden = heads * width;
-    let total = if first_only { bounds.len() - 1 } else { bounds.last().copied().unwrap_or(0) };
+    let total = if first_only { texts.len() } else { texts.bounds.last().copied().unwrap_or(0) };
     let mut out = vec![0.0; total * hidden];
-    let mut tasks = Vec::with_capacity(bounds.len());
+    let mut tasks = Vec::with_capacity(texts.len());
     let mut rest = out.as_mut_slice();
-    for (text, pair) in bounds.windows(2).enumerate() {
-        let &[start, end] = pair else { continue };
-        let queries = if first_only { text..text + 1 } else { start..end };
+    for (queries, keys) in texts.rows(first_only) {
         let (mine, others) = rest.split_at_mut(queries.len() * hidden);
         rest = others;
-        tasks.push((queries, start..end, mine));
+        tasks.push((queries, keys, mine));
     }
     tasks.into_par_iter().for_each_init(Scratch::default, |scratch, (queries, keys, out)| {
         for head in 0..heads {
@@ -219,8 +243,8 @@ impl Scratch {
         query: Columns<'_>,
         key: Columns<'_>,
         value: Columns<'_>,
-        queries: std::ops::Range<usize>,
-        tokens: std::ops::Range<usize>,
+        queries: Range<usize>,
+        tokens: Range<usize>,
         head: usize,
         width: usize,
         out: &mut [f32],

@@ -56,10 +56,11 @@ impl Encoder for ModernBert {
 
     fn forward(&self, rows: &Rows, keep: Keep) -> candle_core::Result<Vec<f32>> {
         let mut out = Vec::new();
-        for text in rows.bounds.windows(2) {
+        for (text, attended) in rows.bounds.windows(2).zip(&rows.attended) {
             let &[start, end] = text else { continue };
             let ids = Tensor::new(rows.ids.get(start..end).unwrap_or_default(), &Device::Cpu)?.unsqueeze(0)?;
-            let mask = ids.ones_like()?;
+            let mask: Vec<u32> = (0..end - start).map(|at| u32::from(at < *attended)).collect();
+            let mask = Tensor::new(mask, &Device::Cpu)?.unsqueeze(0)?;
             let states: Vec<f32> = self.network.forward(&ids, &mask)?.flatten_all()?.to_vec1()?;
             let kept = if keep == Keep::All { states.len() } else { self.hidden };
             out.extend_from_slice(states.get(..kept).unwrap_or(&states));

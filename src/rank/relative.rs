@@ -8,7 +8,7 @@ use candle_core::{Tensor, bail};
 use rayon::prelude::*;
 
 use super::config::Config;
-use super::kernels::{Columns, LANES, Norm, dot, softmax, wide};
+use super::kernels::{Columns, LANES, Norm, Texts, dot, softmax, wide};
 use super::weights::Weights;
 
 /// The projections of all distances in one layer. They depend on weights alone, so they are computed once.
@@ -119,22 +119,20 @@ impl RelativePositions {
         query: Columns<'_>,
         key: Columns<'_>,
         value: Columns<'_>,
-        bounds: &[usize],
+        texts: Texts<'_>,
         first_only: bool,
         heads: usize,
         width: usize,
     ) -> Vec<f32> {
         let hidden = heads * width;
-        let texts: Vec<(usize, &[usize])> = bounds.windows(2).enumerate().collect();
+        let texts: Vec<_> = texts.rows(first_only).collect();
         let outs: Vec<Vec<f32>> = texts
             .into_par_iter()
-            .map(|(text, pair)| {
-                let &[start, end] = pair else { return Vec::new() };
-                let queries = if first_only { text..text + 1 } else { start..end };
+            .map(|(queries, tokens)| {
                 let mut out = vec![0.0; queries.len() * hidden];
                 for head in 0..heads {
-                    let queries = queries.clone();
-                    let one = Head { query, key, value, queries, tokens: start..end, head, width };
+                    let (queries, tokens) = (queries.clone(), tokens.clone());
+                    let one = Head { query, key, value, queries, tokens, head, width };
                     wide(
                         #[inline(always)]
                         || self.head(&one, &mut out),
@@ -153,11 +151,11 @@ impl RelativePositions {
         let keys = one.key.rows(one.tokens.clone(), head, width);
         let values = one.value.rows(one.tokens.clone(), head, width);
         // Only distances that occur in a text of n tokens, and they lie side by side.
-        let furthest = n as i64 - 1;
+        let furthest = n.max(one.queries.len()) as i64 - 1;
         let first = self.buckets.row(-furthest);
         let count = self.buckets.row(furthest) + 1 - first;
         let rows: Vec<usize> = (-furthest..=furthest).map(|distance| self.buckets.row(distance) - first).collect();
-        let row_of = |i: usize, j: usize| rows.get(n - 1 + i - j).copied().unwrap_or(0);
+        let row_of = |i: usize, j: usize| rows.get(furthest as usize + i - j).copied().unwrap_or(0);
         let table = |table: &'_ Option<Vec<f32>>, texts: &[f32]| {
             table.as_ref().map(|table| {
                 let row = |at: usize| {

@@ -27,6 +27,8 @@ pub(super) struct Rows {
     pub segments: Vec<u8>,
     /// Where each text starts, and the end of the last: one entry more than texts.
     pub bounds: Vec<usize>,
+    /// How many tokens of each text, from its first on, the others attend to.
+    pub attended: Vec<usize>,
 }
 
 /// A model's tokenizer, with the special tokens that it puts around a text or a pair.
@@ -199,7 +201,14 @@ impl Rows {
 
     /// Ends a text.
     pub(super) fn close(&mut self) {
+        let start = self.bounds.last().copied().unwrap_or(0);
+        self.close_attended(self.ids.len() - start);
+    }
+
+    /// Ends a text of which only the first `attended` tokens are attended to.
+    pub(super) fn close_attended(&mut self, attended: usize) {
         self.bounds.push(self.ids.len());
+        self.attended.push(attended);
     }
 }
 
