@@ -6,7 +6,7 @@ mod common;
 use std::sync::OnceLock;
 
 use memsift::rank::{
-    Cache, CacheKey, CrossEncoder, MiniLm, PassageVectors, SmallCrossEncoder, TokenEncoder, cosine, maxsim,
+    Cache, CacheKey, CrossEncoder, MiniLm, PassageVectors, SmallCrossEncoder, TextEncoder, cosine, maxsim,
 };
 use serde_json::Value;
 

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use memsift::rank::{CrossEncoder, SequenceClassifier};
+use memsift::rank::{
+    BiEncoder, ColBert, CrossEncoder, PassageVectors, Prefixes, SequenceClassifier, Side, TextEncoder,
+};
 use serde::Deserialize;
 
 fn folder(name: &str) -> PathBuf {
@@ -77,4 +79,191 @@ fn xlm_roberta_scores_as_transformers_does() {
 #[test]
 fn modernbert_scores_as_transformers_does() {
     cross_encoder("modernbert-ce");
+}
+
+#[derive(Deserialize)]
+struct Late {
+    queries: Vec<LateText>,
+    documents: Vec<LateText>,
+    scores: Vec<Vec<f32>>,
+}
+
+#[derive(Deserialize)]
+struct LateText {
+    text: String,
+    ids: Vec<u32>,
+    vectors: Vec<Vec<f32>>,
+}
+
+fn colbert(name: &str) {
+    let model = ColBert::load(&folder(name)).unwrap();
+    let reference: Late = reference(name);
+    assert_eq!((model.gives().tokens, model.gives().sentence, model.dim()), (true, false, 8));
+    let mut worst = 0.0_f32;
+    let mut check = |side: Side, text: &LateText| {
+        assert_eq!(model.input(side, &text.text).unwrap(), text.ids, "{name}: {}", text.text);
+        let made = match side {
+            Side::Question => model.encode_query(&text.text).unwrap(),
+            Side::Passage => model.encode_passages(&[&text.text]).unwrap().remove(0),
+        };
+        assert_eq!(made.tokens, text.vectors.len(), "{name}: {}", text.text);
+        assert_eq!(model.tokens(side, &text.text).unwrap().len(), made.tokens, "{name}: {}", text.text);
+        for (made, wanted) in made.vectors.iter().zip(text.vectors.iter().flatten()) {
+            worst = worst.max((made - wanted).abs());
+        }
+        made
+    };
+    let queries: Vec<_> = reference.queries.iter().map(|text| check(Side::Question, text)).collect();
+    let documents: Vec<_> = reference.documents.iter().map(|text| check(Side::Passage, text)).collect();
+    println!("{name}: vectors within {worst:.1e}");
+    assert!(worst < 1e-4, "{name}: vectors are off by {worst}");
+
+    let texts: Vec<&str> = reference.documents.iter().map(|text| text.text.as_str()).collect();
+    let together = model.encode_passages(&texts).unwrap();
+    for (together, alone) in together.iter().zip(&documents) {
+        assert_eq!((together.tokens, together.clipped), (alone.tokens, alone.clipped));
+        let apart = together.vectors.iter().zip(&alone.vectors).map(|(a, b)| (a - b).abs());
+        assert!(apart.fold(0.0, f32::max) < 1e-5);
+    }
+    assert!(documents.iter().any(|document| document.clipped > 0));
+    let history = PassageVectors::new(model.dim(), &documents).unwrap();
+    for (query, wanted) in queries.iter().zip(&reference.scores) {
+        for ((found, wanted), document) in history.score(query).unwrap().iter().zip(wanted).zip(&documents) {
+            if document.tokens > 0 {
+                assert!((found.maxsim.score - wanted).abs() < 1e-3, "{name}: {} for {wanted}", found.maxsim.score);
+            }
+        }
+    }
+}
+
+#[test]
+fn colbert_in_the_stanford_layout_gives_its_vectors() {
+    colbert("bert-colbert");
+}
+
+#[test]
+fn colbert_in_the_pylate_layout_gives_its_vectors() {
+    colbert("modernbert-colbert");
+}
+
+#[derive(Deserialize)]
+struct Dense {
+    queries: Vec<DenseText>,
+    documents: Vec<DenseText>,
+}
+
+#[derive(Deserialize)]
+struct DenseText {
+    text: String,
+    ids: Vec<u32>,
+    vector: Vec<f32>,
+}
+
+fn bi_encoder(name: &str) {
+    let model = BiEncoder::load(&folder(name), None).unwrap();
+    let reference: Dense = reference(name);
+    let mut worst = 0.0_f32;
+    for (side, texts) in [(Side::Question, &reference.queries), (Side::Passage, &reference.documents)] {
+        for text in texts {
+            assert_eq!(model.input(side, &text.text).unwrap(), text.ids, "{name}: {}", text.text);
+            let made = match side {
+                Side::Question => model.encode_query(&text.text).unwrap(),
+                Side::Passage => model.encode_passages(&[&text.text]).unwrap().remove(0),
+            };
+            assert_eq!((made.sentence.len(), made.tokens), (text.vector.len(), 0));
+            worst = made.sentence.iter().zip(&text.vector).map(|(a, b)| (a - b).abs()).fold(worst, f32::max);
+        }
+    }
+    println!("{name}: vectors within {worst:.1e}");
+    assert!(worst < 1e-4, "{name}: vectors are off by {worst}");
+    let texts: Vec<&str> = reference.documents.iter().map(|text| text.text.as_str()).collect();
+    for (together, text) in model.encode_passages(&texts).unwrap().iter().zip(&reference.documents) {
+        let apart = together.sentence.iter().zip(&text.vector).map(|(a, b)| (a - b).abs());
+        assert!(apart.fold(0.0, f32::max) < 1e-4, "{name}: {}", text.text);
+    }
+}
+
+#[test]
+fn a_bi_encoder_with_mean_pooling_gives_its_vectors() {
+    bi_encoder("bert-dense-mean");
+}
+
+#[test]
+fn a_bi_encoder_with_first_token_pooling_gives_its_vectors() {
+    bi_encoder("bert-dense-cls");
+}
+
+#[test]
+fn prefixes_given_by_hand_overrule_those_of_the_folder() {
+    let none = Some(Prefixes::default());
+    let (plain, own) = ("bert-dense-mean", folder("bert-dense-mean"));
+    let bare = BiEncoder::load(&own, none).unwrap();
+    let with = BiEncoder::load(&own, None).unwrap();
+    let (short, long) = (bare.input(Side::Question, "x").unwrap(), with.input(Side::Question, "x").unwrap());
+    assert!(short.len() < long.len(), "{plain}");
+    assert_ne!(bare.model().hash, with.model().hash, "vectors of both must not share a place in the cache");
+}
+
+/// A copy of a checkpoint to damage.
+fn copy(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join(name);
+    std::fs::create_dir(&to).unwrap();
+    for entry in std::fs::read_dir(folder(name)).unwrap().map(Result::unwrap) {
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+    (dir, to)
+}
+
+fn edit(path: &std::path::Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from} is not in {}", path.display());
+    std::fs::write(path, text.replace(from, to)).unwrap();
+}
+
+#[test]
+fn every_fault_of_a_folder_is_one_sentence() {
+    let refuse = |what: &str, wanted: &str, damage: &dyn Fn(&std::path::Path)| {
+        let (_keep, folder) = copy("bert-ce");
+        damage(&folder);
+        let Err(error) = SequenceClassifier::load(&folder) else { panic!("{what} was taken") };
+        let text = error.to_string();
+        assert!(text.contains(wanted) && !text.contains('\n'), "{what}: {text}");
+    };
+    let weights = "model.safetensors";
+    refuse("an unknown architecture", "'t5'", &|folder| {
+        edit(&folder.join("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"t5\"");
+    });
+    refuse("another activation", "'relu'", &|folder| edit(&folder.join("config.json"), "\"gelu\"", "\"relu\""));
+    refuse("two outputs", "2 outputs", &|folder| {
+        edit(&folder.join("config.json"), "\"LABEL_0\"\n  },", "\"LABEL_0\", \"1\": \"LABEL_1\"\n  },");
+    });
+    refuse("no tokenizer", "tokenizer.json", &|folder| std::fs::remove_file(folder.join("tokenizer.json")).unwrap());
+    refuse("no weights", weights, &|folder| std::fs::remove_file(folder.join(weights)).unwrap());
+    refuse("pickled weights", "only safetensors", &|folder| {
+        std::fs::rename(folder.join(weights), folder.join("pytorch_model.bin")).unwrap();
+    });
+    refuse("weights cut short", "cut short", &|folder| {
+        let bytes = std::fs::read(folder.join(weights)).unwrap();
+        std::fs::write(folder.join(weights), &bytes[..bytes.len() - 9]).unwrap();
+    });
+    refuse("foreign weights", "no safetensors file", &|folder| {
+        std::fs::write(folder.join(weights), "PK this is a zip file or something else").unwrap();
+    });
+    refuse("weights without a head", "classifier", &|folder| {
+        std::fs::copy(self::folder("bert-dense-mean").join(weights), folder.join(weights)).unwrap();
+    });
+    refuse("a config that is no JSON", "config.json", &|folder| {
+        std::fs::write(folder.join("config.json"), "{").unwrap();
+    });
+
+    let (_keep, plain) = copy("bert-ce");
+    let error = ColBert::load(&plain).err().expect("no settings of a late-interaction model").to_string();
+    assert!(error.contains("artifact.metadata"), "{error}");
+    let (_keep, bare) = copy("bert-colbert");
+    std::fs::copy(folder("bert-dense-mean").join(weights), bare.join(weights)).unwrap();
+    let error = ColBert::load(&bare).err().expect("no projection").to_string();
+    assert!(error.contains("linear.weight"), "{error}");
 }

@@ -9,7 +9,7 @@ use super::vectors::HistoryVectors;
 use crate::history::Conversation;
 use crate::parse::{Query, parse, parse_plain};
 use crate::passage::{PassageSet, Shape};
-use crate::rank::{Cache, CacheKey, CrossEncoder, ModelId, PairScore, TokenEncoder};
+use crate::rank::{Cache, CacheKey, CrossEncoder, ModelId, PairScore, TextEncoder};
 use crate::retrieve::{Reader, retrieve};
 use crate::scored::{Model, Ranker, RankerState, Score, Scored, Timings};
 use crate::settings::Settings;

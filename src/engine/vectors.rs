@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::passage::PassageSet;
-use crate::rank::{Cache, CacheKey, MiniLm, PassageVectors, RankError, TokenEncoder, TokenVectors};
+use crate::rank::{Cache, CacheKey, MiniLm, PassageVectors, RankError, TextEncoder, TokenVectors};
 use crate::scored::{Score, SentenceVectors};
 
 /// Passages whose vectors lie in memory as one matrix.

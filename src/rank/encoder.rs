@@ -6,6 +6,7 @@ use std::path::Path;
 use super::RankError;
 use super::bert::{Bert, Naming};
 use super::config::{Config, Family};
+use super::error::words;
 use super::modernbert::ModernBert;
 use super::relative;
 use super::tokenizer::Rows;
@@ -50,7 +51,7 @@ impl Network {
         let path = weights_file(folder)?;
         let weights = Weights::open(&path)?.below(family.prefix());
         let encoder = encoder(&config, family, &weights)
-            .map_err(|error| RankError::Model { path: path.clone(), reason: error.to_string() })?;
+            .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
         Ok(Self { config, family, encoder, weights: weights.whole(), hash: sha256_of(&path)? })
     }
 }

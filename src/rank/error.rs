@@ -54,6 +54,11 @@ pub enum RankError {
         reason: String,
     },
     /// The arithmetic refused.
-    #[error("the model could not be computed: {0}; this is a fault of memsift, please report it")]
+    #[error("the model could not be computed: {}; this is a fault of memsift, please report it", words(.0))]
     Compute(#[from] candle_core::Error),
+}
+
+/// What went wrong in the arithmetic, in one line: the error itself may carry the stack behind it.
+pub(super) fn words(error: &candle_core::Error) -> String {
+    error.to_string().lines().next().unwrap_or("no reason was given").to_owned()
 }

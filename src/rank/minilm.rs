@@ -10,7 +10,7 @@ use super::encoder::{Encoder, Keep, naming};
 use super::kernels::unit;
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256_of, weights_file};
-use super::{ModelId, RankError, TokenEncoder, TokenPiece, TokenVectors};
+use super::{Gives, ModelId, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
 
 /// Longest text in tokens, specials included: what the model's sentence vectors were trained with.
 const MAX_TOKENS: usize = 256;
@@ -33,26 +33,28 @@ impl MiniLm {
         let words = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let path = weights_file(folder)?;
         let bert = Bert::load(&config, &Weights::open(&path)?, &naming(&config, Family::Bert))
-            .map_err(|error| RankError::Model { path: path.clone(), reason: error.to_string() })?;
+            .map_err(|error| RankError::Model { path: path.clone(), reason: super::error::words(&error) })?;
         let id = ModelId { name: "all-MiniLM-L6-v2".to_owned(), hash: sha256_of(&path)? };
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
         Ok(Self { id, max_tokens, words: Arc::new(words), bert })
     }
-
-    /// Numbers a vector.
-    #[must_use]
-    pub fn dim(&self) -> usize {
-        self.bert.hidden()
-    }
 }
 
-impl TokenEncoder for MiniLm {
+impl TextEncoder for MiniLm {
     fn model(&self) -> &ModelId {
         &self.id
     }
 
     fn max_tokens(&self) -> usize {
         self.max_tokens
+    }
+
+    fn dim(&self) -> usize {
+        self.bert.hidden()
+    }
+
+    fn gives(&self) -> Gives {
+        Gives { tokens: true, sentence: true }
     }
 
     fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError> {
@@ -78,7 +80,7 @@ impl TokenEncoder for MiniLm {
             .collect())
     }
 
-    fn tokens(&self, text: &str) -> Result<Vec<TokenPiece>, RankError> {
+    fn tokens(&self, _: Side, text: &str) -> Result<Vec<TokenPiece>, RankError> {
         self.words.pieces(text, self.words.room(self.max_tokens))
     }
 }

@@ -5,7 +5,9 @@
 //! or to stop in between hands over a few passages a call: a call sets nothing up.
 
 mod bert;
+mod bi_encoder;
 mod cache;
+mod colbert;
 mod config;
 mod encoder;
 mod error;
@@ -13,13 +15,16 @@ mod kernels;
 mod maxsim;
 mod minilm;
 mod modernbert;
+mod modules;
 mod relative;
 mod sequence_classifier;
 mod small_cross_encoder;
 mod tokenizer;
 mod weights;
 
+pub use bi_encoder::{BiEncoder, Prefixes};
 pub use cache::{Cache, CacheKey};
+pub use colbert::ColBert;
 pub use error::RankError;
 pub use maxsim::{MaxSim, PassageScore, PassageVectors, TokenMatch, cosine, maxsim, maxsim_matches};
 pub use minilm::MiniLm;
@@ -70,12 +75,34 @@ impl PairScore {
     }
 }
 
-/// A model that gives one vector a token, and one vector a text.
-pub trait TokenEncoder: Send + Sync {
+/// Which of the two texts a model is given; many models treat them differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The question.
+    Question,
+    /// A passage of the history.
+    Passage,
+}
+
+/// Which vectors a model gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gives {
+    /// One a token: it can fill the ColBERT slot.
+    pub tokens: bool,
+    /// One a text: it can fill the dense slot. Where it does not, [`TokenVectors::sentence`] is all zeros.
+    pub sentence: bool,
+}
+
+/// A model that gives vectors of each text by itself: one a token, one a text, or both.
+pub trait TextEncoder: Send + Sync {
     /// Which weights.
     fn model(&self) -> &ModelId;
-    /// Longest text in tokens, specials included.
+    /// Longest passage in tokens, specials included.
     fn max_tokens(&self) -> usize;
+    /// Numbers a vector.
+    fn dim(&self) -> usize;
+    /// Which vectors it gives.
+    fn gives(&self) -> Gives;
     /// Encodes a question.
     ///
     /// # Errors
@@ -90,7 +117,7 @@ pub trait TokenEncoder: Send + Sync {
     ///
     /// # Errors
     /// [`RankError::Tokens`].
-    fn tokens(&self, text: &str) -> Result<Vec<TokenPiece>, RankError>;
+    fn tokens(&self, side: Side, text: &str) -> Result<Vec<TokenPiece>, RankError>;
 }
 
 /// The vectors of one text.

@@ -8,6 +8,7 @@ use candle_core::{Device, Tensor, bail};
 use super::bert::{Linear, with_slice};
 use super::config::{Family, read_json_if_there};
 use super::encoder::{Encoder, Keep, Network};
+use super::error::words;
 use super::kernels::{Norm, dot, gelu};
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::Weights;
@@ -62,7 +63,7 @@ impl SequenceClassifier {
         let weights_path = folder.join("model.safetensors");
         let head = Head::load(&network).map_err(|error| match error {
             HeadError::Unsupported(reason) => RankError::Unsupported { path: config_path, reason },
-            HeadError::Weights(error) => RankError::Model { path: weights_path, reason: error.to_string() },
+            HeadError::Weights(error) => RankError::Model { path: weights_path, reason: words(&error) },
         })?;
         let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

@@ -9,11 +9,12 @@ use candle_core::{Tensor, bail};
 
 use super::bert::{Bert, Layer, Linear, linear_names, with_slice};
 use super::encoder::{Encoder, Keep};
+use super::error::words;
 use super::kernels::Norm;
 use super::minilm::MiniLm;
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256};
-use super::{CrossEncoder, ModelId, PairScore, RankError, TokenEncoder};
+use super::{CrossEncoder, ModelId, PairScore, RankError, TextEncoder};
 
 /// The adapter: LoRA matrices, layer norms and the scoring head, f16.
 static ADAPTER: &[u8] = include_bytes!("small_cross_encoder/small-cross-encoder.safetensors");
@@ -40,7 +41,7 @@ impl SmallCrossEncoder {
     /// [`RankError::Adapter`] when the adapter in the program is damaged.
     pub fn on(base: &MiniLm) -> Result<Self, RankError> {
         let damaged = |reason: String| RankError::Adapter { reason };
-        let adapter = Weights::of(ADAPTER).map_err(|error| damaged(error.to_string()))?;
+        let adapter = Weights::of(ADAPTER).map_err(|error| damaged(words(&error)))?;
         let metadata = adapter.metadata();
         let number = |key: &str| metadata.get(key).and_then(|value| value.parse::<u32>().ok());
         let (Some(rank), Some(alpha), Some(max), Some(wanted)) =
@@ -54,7 +55,7 @@ impl SmallCrossEncoder {
         let scale = f64::from(alpha) / f64::from(rank);
         let hash = sha256(format!("{wanted} {}", sha256(ADAPTER)).as_bytes());
         let id = ModelId { name: "small-cross-encoder".to_owned(), hash };
-        Self::merge(base, &adapter, id, scale, max as usize).map_err(|error| damaged(error.to_string()))
+        Self::merge(base, &adapter, id, scale, max as usize).map_err(|error| damaged(words(&error)))
     }
 
     fn merge(

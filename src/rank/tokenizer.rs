@@ -107,6 +107,11 @@ impl ModelTokenizer {
         self.tokenizer.token_to_id(token)
     }
 
+    /// The text of a token by its id.
+    pub(super) fn name(&self, id: u32) -> String {
+        self.tokenizer.id_to_token(id).unwrap_or_default()
+    }
+
     /// Ids of all tokens of a text, without specials and without a limit.
     pub(super) fn ids(&self, text: &str) -> Result<Vec<u32>, RankError> {
         let encoding = self.tokenizer.encode_fast(text, false).map_err(tokens_error)?;

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::RankError;
+use super::error::words;
 
 /// The longest table of contents that is believed, in bytes.
 const LONGEST_HEADER: u64 = 64 << 20;
@@ -48,7 +49,7 @@ impl<'a> Weights<'a> {
         let file = File::open(path).map_err(unread)?;
         let length = file.metadata().map_err(unread)?.len();
         Self::new(Source::File(file), length)
-            .map_err(|error| RankError::Model { path: path.to_owned(), reason: error.to_string() })
+            .map_err(|error| RankError::Model { path: path.to_owned(), reason: words(&error) })
     }
 
     /// Reads from memory.

@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memsift::rank::{CrossEncoder, MiniLm, PassageVectors, SmallCrossEncoder, TokenEncoder};
+use memsift::rank::{CrossEncoder, MiniLm, PassageVectors, SmallCrossEncoder, TextEncoder};
 
 fn ranks(c: &mut Criterion) {
     let Ok(base) = memsift::models::models_dir()
