@@ -15,5 +15,5 @@ pub use dirs::models_dir;
 pub use error::ModelError;
 pub use pull::{PullOptions, PullProgress, Pulled, Source, Stage, pull};
 pub use registry::{Architecture, HubSource, ModelFile, ModelSpec, PackageSource, Registry, Role};
-pub(crate) use state::hex;
 pub use state::{State, state, verify};
+pub(crate) use state::{digest, hex};

@@ -68,11 +68,16 @@ pub(super) fn is_whole(path: &Path, file: &ModelFile) -> Result<bool, ModelError
 
 /// SHA-256 of a file, lower-case hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> Result<String, ModelError> {
-    let mut file = File::open(path).map_err(ModelError::file("read", path))?;
+    digest(path).map_err(ModelError::file("read", path))
+}
+
+/// SHA-256 of a file, lower-case hexadecimal, in the system's own errors.
+pub(crate) fn digest(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 18];
     loop {
-        match file.read(&mut buffer).map_err(ModelError::file("read", path))? {
+        match file.read(&mut buffer)? {
             0 => break,
             read => hasher.update(buffer.get(..read).unwrap_or_default()),
         }

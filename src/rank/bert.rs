@@ -7,7 +7,7 @@ use candle_core::{CpuStorage, D, Device, InplaceOp1, Layout, Storage, Tensor};
 
 use super::config::Config;
 use super::encoder::{Encoder, Keep};
-use super::kernels::{self, Columns, Norm, Texts};
+use super::kernels::{self, Attention, Columns, Norm, Texts};
 use super::relative::RelativePositions;
 use super::tokenizer::Rows;
 use super::weights::Weights;
@@ -56,7 +56,7 @@ pub(super) struct Layer {
     pub down: Linear,
     pub output_norm: Norm,
     /// Where tokens stand to each other, in the family that looks at that in every layer.
-    pub relative: Option<Arc<RelativePositions>>,
+    pub relative: Option<RelativePositions>,
 }
 
 /// A linear layer: weight out x in, bias out.
@@ -96,10 +96,9 @@ impl Bert {
             norm: norm("embeddings.LayerNorm")?,
         };
         let layer = |i: usize| -> candle_core::Result<Layer> {
-            let qkv = naming.attention.map(|name| format!("encoder.layer.{i}.attention.self.{name}"));
-            let [.., attention_out, up, down] = &linear_names(i);
+            let [qkv @ .., attention_out, up, down] = &linear_names(i, naming.attention);
             Ok(Layer {
-                attention: linear(&qkv)?,
+                attention: linear(qkv)?,
                 attention_out: linear(std::slice::from_ref(attention_out))?,
                 attention_norm: norm(&format!("encoder.layer.{i}.attention.output.LayerNorm"))?,
                 up: linear(std::slice::from_ref(up))?,
@@ -130,6 +129,19 @@ impl Bert {
     pub(super) fn layers_mut(&mut self) -> &mut [Layer] {
         &mut self.layers
     }
+
+    /// Sends some texts through all layers: those whose rows start at `start` with these relative bounds.
+    fn pass(&self, rows: &Rows, start: usize, texts: Texts<'_>, keep: Keep) -> candle_core::Result<Vec<f32>> {
+        let hidden = self.hidden();
+        let total = texts.bounds.last().copied().unwrap_or(0);
+        let embedded = self.embeddings.rows(rows, start, texts.bounds, self.eps)?;
+        let mut x = Tensor::from_vec(embedded, (total, hidden), &Device::Cpu)?;
+        for (i, layer) in self.layers.iter().enumerate() {
+            let first_only = keep == Keep::First && i + 1 == self.layers.len();
+            x = layer.forward(&x, texts, first_only, self.heads, self.eps)?;
+        }
+        x.flatten_all()?.to_vec1()
+    }
 }
 
 impl Encoder for Bert {
@@ -153,21 +165,6 @@ impl Encoder for Bert {
             first = last;
         }
         Ok(out)
-    }
-}
-
-impl Bert {
-    /// Sends some texts through all layers: those whose rows start at `start` with these relative bounds.
-    fn pass(&self, rows: &Rows, start: usize, texts: Texts<'_>, keep: Keep) -> candle_core::Result<Vec<f32>> {
-        let hidden = self.hidden();
-        let total = texts.bounds.last().copied().unwrap_or(0);
-        let embedded = self.embeddings.rows(rows, start, texts.bounds, self.eps)?;
-        let mut x = Tensor::from_vec(embedded, (total, hidden), &Device::Cpu)?;
-        for (i, layer) in self.layers.iter().enumerate() {
-            let first_only = keep == Keep::First && i + 1 == self.layers.len();
-            x = layer.forward(&x, texts, first_only, self.heads, self.eps)?;
-        }
-        x.flatten_all()?.to_vec1()
     }
 }
 
@@ -203,20 +200,10 @@ impl Embeddings {
 }
 
 impl Layer {
-    #[allow(clippy::too_many_arguments)]
-    fn attend(
-        &self,
-        query: Columns<'_>,
-        key: Columns<'_>,
-        value: Columns<'_>,
-        texts: Texts<'_>,
-        first_only: bool,
-        heads: usize,
-        width: usize,
-    ) -> Vec<f32> {
+    fn attend(&self, input: Attention<'_>) -> Vec<f32> {
         match &self.relative {
-            None => kernels::attention(query, key, value, texts, first_only, heads, width),
-            Some(positions) => positions.attention(query, key, value, texts, first_only, heads, width),
+            None => kernels::attention(input),
+            Some(positions) => positions.attention(input),
         }
     }
 
@@ -245,7 +232,7 @@ impl Layer {
                     };
                     let query = columns(query, hidden, 0, 0);
                     let (key, value) = (columns(data, 2 * hidden, 0, 1), columns(data, 2 * hidden, hidden, 2));
-                    Ok(self.attend(query, key, value, texts, true, heads, width))
+                    Ok(self.attend(Attention { query, key, value, texts, first_only, heads, width }))
                 })
             })?;
             (context, firsts)
@@ -258,7 +245,8 @@ impl Layer {
                     offset: part * hidden,
                     bias: self.attention.bias.get(part * hidden..(part + 1) * hidden).unwrap_or_default(),
                 };
-                Ok(self.attend(part(0), part(1), part(2), texts, false, heads, width))
+                let (query, key, value) = (part(0), part(1), part(2));
+                Ok(self.attend(Attention { query, key, value, texts, first_only, heads, width }))
             })?;
             (context, x.clone())
         };
@@ -283,17 +271,15 @@ impl Linear {
     }
 }
 
+/// What BERT calls query, key and value of a layer.
+pub(super) const ATTENTION: [&str; 3] = ["query", "key", "value"];
+
 /// Names of a layer's linear layers in a weights file: query, key, value, attention output, up, down.
-pub(super) fn linear_names(layer: usize) -> [String; 6] {
-    [
-        "attention.self.query",
-        "attention.self.key",
-        "attention.self.value",
-        "attention.output.dense",
-        "intermediate.dense",
-        "output.dense",
-    ]
-    .map(|name| format!("encoder.layer.{layer}.{name}"))
+pub(super) fn linear_names(layer: usize, [query, key, value]: [&str; 3]) -> [String; 6] {
+    let own = |name| format!("attention.self.{name}");
+    let shared = ["attention.output.dense", "intermediate.dense", "output.dense"].map(str::to_owned);
+    let [attention_out, up, down] = shared;
+    [own(query), own(key), own(value), attention_out, up, down].map(|name| format!("encoder.layer.{layer}.{name}"))
 }
 
 /// Reads a contiguous f32 tensor without copying it.

@@ -8,9 +8,8 @@ use serde::Deserialize;
 
 use super::config::{read_json, read_json_if_there};
 use super::encoder::{Encoder, Keep, Network};
-use super::kernels::unit;
+use super::kernels::{mean, unit};
 use super::modules::{Module, modules};
-use super::sequence_classifier::{longest, mean};
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::sha256;
 use super::{Gives, ModelId, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
@@ -50,7 +49,6 @@ impl BiEncoder {
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
     pub fn load(folder: &Path, prefixes: Option<Prefixes>) -> Result<Self, RankError> {
         let network = Network::load(folder)?;
-        let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let mut pooling = None;
         for module in modules(folder)? {
             match module {
@@ -76,12 +74,11 @@ impl BiEncoder {
             Some(prefixes) => prefixes,
             None => read_prefixes(folder)?,
         };
-        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let settings = format!("{} {mean} {:?} {:?}", network.hash, prefixes.question, prefixes.passage);
         Ok(Self {
-            id: ModelId { name, hash: sha256(settings.as_bytes()) },
-            max_tokens: longest(folder, network.config.positions())?.min(limit),
-            tokenizer,
+            id: ModelId { name: network.name, hash: sha256(settings.as_bytes()) },
+            max_tokens: network.max_tokens.min(limit),
+            tokenizer: network.tokenizer,
             encoder: network.encoder,
             mean,
             prefixes,
@@ -94,27 +91,6 @@ impl BiEncoder {
             Side::Passage => &self.prefixes.passage,
         };
         format!("{prefix}{text}").trim().to_owned()
-    }
-
-    fn encode(&self, side: Side, texts: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
-        let mut rows = Rows::default();
-        let mut clipped = Vec::with_capacity(texts.len());
-        for text in texts {
-            let ids = self.tokenizer.ids(&self.text(side, text))?;
-            clipped.push(self.tokenizer.push_single(&ids, self.max_tokens, &mut rows));
-        }
-        let hidden = self.encoder.hidden();
-        let states = self.encoder.forward(&rows, if self.mean { Keep::All } else { Keep::First })?;
-        let one = |((text, bounds), clipped): ((usize, &[usize]), usize)| {
-            let mut sentence = match self.mean {
-                true => mean(&states, bounds, hidden),
-                false => states.get(text * hidden..(text + 1) * hidden).unwrap_or_default().to_vec(),
-            };
-            unit(&mut sentence);
-            let clipped = u32::try_from(clipped).unwrap_or(u32::MAX);
-            TokenVectors { dim: hidden, tokens: 0, vectors: Vec::new(), sentence, clipped }
-        };
-        Ok(rows.bounds.windows(2).enumerate().zip(clipped).map(one).collect())
     }
 
     /// The tokens of a text as the network reads them.
@@ -171,13 +147,25 @@ impl TextEncoder for BiEncoder {
         Gives { tokens: false, sentence: true }
     }
 
-    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError> {
-        let mut one = self.encode(Side::Question, &[query])?;
-        one.pop().ok_or_else(|| RankError::Tokens { reason: "no text came back".to_owned() })
-    }
-
-    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
-        self.encode(Side::Passage, passages)
+    fn encode(&self, side: Side, texts: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
+        let mut rows = Rows::default();
+        let mut clipped = Vec::with_capacity(texts.len());
+        for text in texts {
+            let ids = self.tokenizer.ids(&self.text(side, text))?;
+            clipped.push(self.tokenizer.push_single(&ids, self.max_tokens, &mut rows));
+        }
+        let hidden = self.encoder.hidden();
+        let states = self.encoder.forward(&rows, if self.mean { Keep::All } else { Keep::First })?;
+        let one = |((text, bounds), clipped): ((usize, &[usize]), usize)| {
+            let mut sentence = match self.mean {
+                true => mean(&states, bounds, hidden),
+                false => states.get(text * hidden..(text + 1) * hidden).unwrap_or_default().to_vec(),
+            };
+            unit(&mut sentence);
+            let clipped = u32::try_from(clipped).unwrap_or(u32::MAX);
+            TokenVectors { dim: hidden, tokens: 0, vectors: Vec::new(), sentence, clipped }
+        };
+        Ok(rows.bounds.windows(2).enumerate().zip(clipped).map(one).collect())
     }
 
     fn tokens(&self, _: Side, _: &str) -> Result<Vec<TokenPiece>, RankError> {

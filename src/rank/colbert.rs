@@ -15,7 +15,6 @@ use super::encoder::{Encoder, Keep, Network};
 use super::error::words;
 use super::kernels::unit;
 use super::modules::{Module, modules};
-use super::sequence_classifier::longest;
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256, sha256_of};
 use super::{Gives, ModelId, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
@@ -89,9 +88,8 @@ impl ColBert {
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
     pub fn load(folder: &Path) -> Result<Self, RankError> {
         let network = Network::load(folder)?;
-        let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let [stanford, pylate] = SETTINGS.map(|name| folder.join(name));
-        let longest = longest(folder, network.config.positions())?;
+        let (tokenizer, longest) = (&network.tokenizer, network.max_tokens);
         let mut fingerprint = network.hash.clone();
         let (settings, projections, layout) = if stanford.exists() {
             let weights = folder.join("model.safetensors");
@@ -99,7 +97,7 @@ impl ColBert {
                 .weights
                 .tensor("linear.weight")
                 .map_err(|error| RankError::Model { path: weights, reason: words(&error) })?;
-            (stanford.clone(), vec![projection], Layout::stanford(read_json(&stanford)?, &tokenizer, longest))
+            (stanford.clone(), vec![projection], Layout::stanford(read_json(&stanford)?, tokenizer, longest))
         } else if pylate.exists() {
             let mut projections = Vec::new();
             for module in modules(folder)? {
@@ -115,7 +113,7 @@ impl ColBert {
                     }
                 }
             }
-            (pylate.clone(), projections, Layout::pylate(read_json(&pylate)?, &tokenizer, longest))
+            (pylate.clone(), projections, Layout::pylate(read_json(&pylate)?, tokenizer, longest))
         } else {
             let reason = "it has no settings of a late-interaction model beside it (artifact.metadata or \
                           config_sentence_transformers.json)"
@@ -127,9 +125,8 @@ impl ColBert {
             .map_err(|error| RankError::Model { path: folder.join("model.safetensors"), reason: words(&error) })?;
         let read = std::fs::read(&settings).map_err(|source| RankError::Read { path: settings, source })?;
         fingerprint.push_str(&sha256(&read));
-        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let id = ModelId { name, hash: sha256(fingerprint.as_bytes()) };
-        Ok(Self { id, tokenizer, encoder: network.encoder, projections, dim, layout })
+        let id = ModelId { name: network.name, hash: sha256(fingerprint.as_bytes()) };
+        Ok(Self { id, tokenizer: network.tokenizer, encoder: network.encoder, projections, dim, layout })
     }
 
     /// A text as the encoder reads it.
@@ -165,43 +162,6 @@ impl ColBert {
     /// Whether a token of a text gets a vector.
     fn has_vector(&self, side: Side, id: u32) -> bool {
         side == Side::Question || !self.layout.skipped.contains(&id)
-    }
-
-    fn encode(&self, side: Side, texts: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
-        let mut rows = Rows::default();
-        let mut clipped = Vec::with_capacity(texts.len());
-        for text in texts {
-            clipped.push(self.push(side, &self.tokenizer.ids(text.trim())?, &mut rows));
-        }
-        if rows.ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let states = self.encoder.forward(&rows, Keep::All)?;
-        let mut projected = Tensor::from_vec(states, (rows.ids.len(), self.encoder.hidden()), &Device::Cpu)?;
-        for projection in &self.projections {
-            projected = projected.matmul(&projection.t()?)?;
-        }
-        let projected: Vec<f32> = projected.flatten_all()?.to_vec1()?;
-        let one = |(bounds, clipped): (&[usize], usize)| {
-            let mut vectors = Vec::new();
-            if let &[start, end] = bounds {
-                let ids = rows.ids.get(start..end).unwrap_or_default();
-                let own = projected.get(start * self.dim..end * self.dim).unwrap_or_default();
-                for (row, _) in own.chunks_exact(self.dim).zip(ids).filter(|(_, id)| self.has_vector(side, **id)) {
-                    let from = vectors.len();
-                    vectors.extend_from_slice(row);
-                    vectors.get_mut(from..).into_iter().for_each(unit);
-                }
-            }
-            TokenVectors {
-                dim: self.dim,
-                tokens: vectors.len() / self.dim,
-                vectors,
-                sentence: vec![0.0; self.dim],
-                clipped: u32::try_from(clipped).unwrap_or(u32::MAX),
-            }
-        };
-        Ok(rows.bounds.windows(2).zip(clipped).map(one).collect())
     }
 
     /// The tokens of a text as the network reads them, markers and masks included.
@@ -307,13 +267,41 @@ impl TextEncoder for ColBert {
         Gives { tokens: true, sentence: false }
     }
 
-    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError> {
-        let mut one = self.encode(Side::Question, &[query])?;
-        one.pop().ok_or_else(|| RankError::Tokens { reason: "no text came back".to_owned() })
-    }
-
-    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
-        self.encode(Side::Passage, passages)
+    fn encode(&self, side: Side, texts: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
+        let mut rows = Rows::default();
+        let mut clipped = Vec::with_capacity(texts.len());
+        for text in texts {
+            clipped.push(self.push(side, &self.tokenizer.ids(text.trim())?, &mut rows));
+        }
+        if rows.ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let states = self.encoder.forward(&rows, Keep::All)?;
+        let mut projected = Tensor::from_vec(states, (rows.ids.len(), self.encoder.hidden()), &Device::Cpu)?;
+        for projection in &self.projections {
+            projected = projected.matmul(&projection.t()?)?;
+        }
+        let projected: Vec<f32> = projected.flatten_all()?.to_vec1()?;
+        let one = |(bounds, clipped): (&[usize], usize)| {
+            let mut vectors = Vec::new();
+            if let &[start, end] = bounds {
+                let ids = rows.ids.get(start..end).unwrap_or_default();
+                let own = projected.get(start * self.dim..end * self.dim).unwrap_or_default();
+                for (row, _) in own.chunks_exact(self.dim).zip(ids).filter(|(_, id)| self.has_vector(side, **id)) {
+                    let from = vectors.len();
+                    vectors.extend_from_slice(row);
+                    vectors.get_mut(from..).into_iter().for_each(unit);
+                }
+            }
+            TokenVectors {
+                dim: self.dim,
+                tokens: vectors.len() / self.dim,
+                vectors,
+                sentence: vec![0.0; self.dim],
+                clipped: u32::try_from(clipped).unwrap_or(u32::MAX),
+            }
+        };
+        Ok(rows.bounds.windows(2).zip(clipped).map(one).collect())
     }
 
     fn tokens(&self, side: Side, text: &str) -> Result<Vec<TokenPiece>, RankError> {
@@ -321,13 +309,8 @@ impl TextEncoder for ColBert {
         let from = text.len() - text.trim_start().len();
         let pieces = self.tokenizer.pieces(text.trim(), usize::MAX)?;
         let ids = self.tokenizer.ids(text.trim())?;
-        self.push(side, &ids, &mut rows);
+        let words = ids.len() - self.push(side, &ids, &mut rows);
         let before = self.tokenizer.single().before.len() + 1;
-        let kept = self.tokenizer.room(match side {
-            Side::Question => self.layout.question_tokens,
-            Side::Passage => self.layout.passage_tokens,
-        });
-        let words = ids.len().min(kept.saturating_sub(1));
         let piece = |(at, id): (usize, &u32)| match at.checked_sub(before).filter(|word| *word < words) {
             Some(word) => pieces.get(word).map(|piece| TokenPiece {
                 text: piece.text.clone(),

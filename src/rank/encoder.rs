@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use super::RankError;
-use super::bert::{Bert, Naming};
-use super::config::{Config, Family};
+use super::bert::{ATTENTION, Bert, Naming};
+use super::config::{Config, Family, read_json_if_there};
 use super::error::words;
 use super::modernbert::ModernBert;
 use super::relative;
-use super::tokenizer::Rows;
+use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256_of, weights_file};
 
 /// Turns tokens into hidden states.
@@ -29,8 +29,13 @@ pub(super) enum Keep {
     First,
 }
 
-/// What a model's folder holds of its network: the encoder, and the file for a head to be read from.
+/// What a model's folder holds whatever its head is: tokenizer and encoder, and the file for a head to be read from.
 pub(super) struct Network {
+    /// The folder's name.
+    pub name: String,
+    pub tokenizer: ModelTokenizer,
+    /// Longest input that tokenizer and positions allow.
+    pub max_tokens: usize,
     pub config: Config,
     pub family: Family,
     pub encoder: Box<dyn Encoder>,
@@ -40,7 +45,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// Reads `config.json` and `model.safetensors` of a folder. `head` reads what else the caller needs.
+    /// Reads `config.json`, `tokenizer.json` and `model.safetensors` of a folder.
     ///
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
@@ -52,8 +57,29 @@ impl Network {
         let weights = Weights::open(&path)?.below(family.prefix());
         let encoder = encoder(&config, family, &weights)
             .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
-        Ok(Self { config, family, encoder, weights: weights.whole(), hash: sha256_of(&path)? })
+        Ok(Self {
+            name: folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            tokenizer: ModelTokenizer::load(&folder.join("tokenizer.json"))?,
+            max_tokens: longest(folder, config.positions())?,
+            config,
+            family,
+            encoder,
+            weights: weights.whole(),
+            hash: sha256_of(&path)?,
+        })
     }
+}
+
+/// Longest input that the tokenizer's settings allow, at most what positions reach.
+fn longest(folder: &Path, positions: usize) -> Result<usize, RankError> {
+    #[derive(serde::Deserialize)]
+    struct Settings {
+        /// A huge number stands for "no limit".
+        model_max_length: Option<f64>,
+    }
+    let settings: Option<Settings> = read_json_if_there(&folder.join("tokenizer_config.json"))?;
+    let limit = settings.and_then(|settings| settings.model_max_length).unwrap_or(f64::MAX);
+    Ok(if limit < positions as f64 { limit as usize } else { positions })
 }
 
 fn encoder(config: &Config, family: Family, weights: &Weights<'_>) -> candle_core::Result<Box<dyn Encoder>> {
@@ -63,7 +89,7 @@ fn encoder(config: &Config, family: Family, weights: &Weights<'_>) -> candle_cor
             let mut bert = Bert::load(config, weights, &naming(config, family))?;
             if config.relative_attention {
                 for (layer, positions) in bert.layers_mut().iter_mut().zip(relative::load(config, weights)?) {
-                    layer.relative = Some(positions.into());
+                    layer.relative = Some(positions);
                 }
             }
             Box::new(bert)
@@ -76,7 +102,7 @@ fn encoder(config: &Config, family: Family, weights: &Weights<'_>) -> candle_cor
 pub(super) fn naming(config: &Config, family: Family) -> Naming {
     let deberta = family == Family::DebertaV2;
     Naming {
-        attention: if deberta { ["query_proj", "key_proj", "value_proj"] } else { ["query", "key", "value"] },
+        attention: if deberta { ["query_proj", "key_proj", "value_proj"] } else { ATTENTION },
         first_position: config.first_position(),
         positions: !deberta || config.position_biased_input.unwrap_or(true),
         segments: config.type_vocab_size.unwrap_or(if deberta { 0 } else { 2 }) > 0,

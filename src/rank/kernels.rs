@@ -117,6 +117,17 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum::<f32>()
 }
 
+/// Mean of the rows between two bounds.
+pub(super) fn mean(rows: &[f32], bounds: &[usize], width: usize) -> Vec<f32> {
+    let mut mean = vec![0.0; width];
+    let &[start, end] = bounds else { return mean };
+    for row in rows.get(start * width..end * width).unwrap_or_default().chunks_exact(width) {
+        mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+    }
+    mean.iter_mut().for_each(|sum| *sum /= (end - start).max(1) as f32);
+    mean
+}
+
 /// Scales a row to unit length; a row of zeros stays.
 pub(super) fn unit(row: &mut [f32]) {
     let length = sum(row, |x| x * x).sqrt();
@@ -193,16 +204,23 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Scaled dot-product attention inside each text. Keys and values have a row a token; queries have a row a token too, or (`first_only`) a row a text. Returns a row a query, `heads` x `width`.
-pub(super) fn attention(
-    query: Columns<'_>,
-    key: Columns<'_>,
-    value: Columns<'_>,
-    texts: Texts<'_>,
-    first_only: bool,
-    heads: usize,
-    width: usize,
-) -> Vec<f32> {
+/// What one attention needs: keys and values have a row a token; queries have a row a token too, or (`first_only`) a row
+/// a text.
+#[derive(Clone, Copy)]
+pub(super) struct Attention<'a> {
+    pub query: Columns<'a>,
+    pub key: Columns<'a>,
+    pub value: Columns<'a>,
+    pub texts: Texts<'a>,
+    pub first_only: bool,
+    pub heads: usize,
+    /// Numbers a head.
+    pub width: usize,
+}
+
+/// Scaled dot-product attention inside each text. Returns a row a query, `heads` x `width`.
+pub(super) fn attention(input: Attention<'_>) -> Vec<f32> {
+    let Attention { query, key, value, texts, first_only, heads, width } = input;
     let hidden = heads * width;
     let total = if first_only { texts.len() } else { texts.bounds.last().copied().unwrap_or(0) };
     let mut out = vec![0.0; total * hidden];

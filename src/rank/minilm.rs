@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::bert::Bert;
 use super::config::{Config, Family};
 use super::encoder::{Encoder, Keep, naming};
+use super::error::words;
 use super::kernels::unit;
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256_of, weights_file};
@@ -19,7 +20,7 @@ const MAX_TOKENS: usize = 256;
 pub struct MiniLm {
     id: ModelId,
     max_tokens: usize,
-    pub(super) words: Arc<ModelTokenizer>,
+    pub(super) tokenizer: Arc<ModelTokenizer>,
     pub(super) bert: Bert,
 }
 
@@ -30,13 +31,13 @@ impl MiniLm {
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
     pub fn load(folder: &Path) -> Result<Self, RankError> {
         let config = Config::load(folder)?;
-        let words = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
+        let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let path = weights_file(folder)?;
         let bert = Bert::load(&config, &Weights::open(&path)?, &naming(&config, Family::Bert))
-            .map_err(|error| RankError::Model { path: path.clone(), reason: super::error::words(&error) })?;
+            .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
         let id = ModelId { name: "all-MiniLM-L6-v2".to_owned(), hash: sha256_of(&path)? };
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
-        Ok(Self { id, max_tokens, words: Arc::new(words), bert })
+        Ok(Self { id, max_tokens, tokenizer: Arc::new(tokenizer), bert })
     }
 }
 
@@ -57,17 +58,12 @@ impl TextEncoder for MiniLm {
         Gives { tokens: true, sentence: true }
     }
 
-    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError> {
-        let mut one = self.encode_passages(&[query])?;
-        one.pop().ok_or_else(|| RankError::Tokens { reason: "no text came back".to_owned() })
-    }
-
-    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
+    fn encode(&self, _: Side, texts: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
         let mut rows = Rows::default();
-        let mut clipped = Vec::with_capacity(passages.len());
-        for passage in passages {
-            let ids = self.words.ids(passage)?;
-            clipped.push(self.words.push_single(&ids, self.max_tokens, &mut rows));
+        let mut clipped = Vec::with_capacity(texts.len());
+        for text in texts {
+            let ids = self.tokenizer.ids(text)?;
+            clipped.push(self.tokenizer.push_single(&ids, self.max_tokens, &mut rows));
         }
         let hidden = self.bert.forward(&rows, Keep::All)?;
         let dim = self.dim();
@@ -81,7 +77,7 @@ impl TextEncoder for MiniLm {
     }
 
     fn tokens(&self, _: Side, text: &str) -> Result<Vec<TokenPiece>, RankError> {
-        self.words.pieces(text, self.words.room(self.max_tokens))
+        self.tokenizer.pieces(text, self.tokenizer.room(self.max_tokens))
     }
 }
 

@@ -103,16 +103,26 @@ pub trait TextEncoder: Send + Sync {
     fn dim(&self) -> usize;
     /// Which vectors it gives.
     fn gives(&self) -> Gives;
-    /// Encodes a question.
-    ///
-    /// # Errors
-    /// [`RankError::Tokens`] or [`RankError::Compute`].
-    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError>;
-    /// Encodes passages; one result a passage, in order, independent of its neighbours.
+    /// Encodes texts of one side; one result a text, in order, independent of its neighbours.
     ///
     /// # Errors
     /// [`RankError::Tokens`] or [`RankError::Compute`]; then nothing was encoded.
-    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError>;
+    fn encode(&self, side: Side, texts: &[&str]) -> Result<Vec<TokenVectors>, RankError>;
+    /// Encodes a question.
+    ///
+    /// # Errors
+    /// As [`TextEncoder::encode`].
+    fn encode_query(&self, query: &str) -> Result<TokenVectors, RankError> {
+        let mut one = self.encode(Side::Question, &[query])?;
+        one.pop().ok_or_else(|| RankError::Tokens { reason: "no text came back".to_owned() })
+    }
+    /// Encodes passages.
+    ///
+    /// # Errors
+    /// As [`TextEncoder::encode`].
+    fn encode_passages(&self, passages: &[&str]) -> Result<Vec<TokenVectors>, RankError> {
+        self.encode(Side::Passage, passages)
+    }
     /// The tokens of a text in the order of [`TokenVectors::vectors`], for display.
     ///
     /// # Errors

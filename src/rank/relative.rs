@@ -4,11 +4,11 @@
 //! He, Liu, Gao, Chen (2021), "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", section 3.1; buckets of
 //! distance as in DeBERTa-v2.
 
-use candle_core::{Tensor, bail};
+use candle_core::Tensor;
 use rayon::prelude::*;
 
 use super::config::Config;
-use super::kernels::{Columns, LANES, Norm, Texts, dot, softmax, wide};
+use super::kernels::{Attention, Columns, LANES, Norm, dot, softmax, wide};
 use super::weights::Weights;
 
 /// The projections of all distances in one layer. They depend on weights alone, so they are computed once.
@@ -63,10 +63,7 @@ pub(super) fn load(config: &Config, weights: &Weights<'_>) -> candle_core::Resul
     let size = config.position_buckets.unwrap_or(-1).max(0);
     let buckets = Buckets { span: if size > 0 { size } else { furthest }, size, furthest };
     let rows = 2 * buckets.span as usize;
-    let table = weights.tensor("encoder.rel_embeddings.weight")?;
-    if table.dims() != [rows, hidden] {
-        bail!("its table of distances has shape {:?} where [{rows}, {hidden}] was expected", table.dims());
-    }
+    let table = weights.shaped("encoder.rel_embeddings.weight", &[rows, hidden])?;
     let mut table: Vec<f32> = table.flatten_all()?.to_vec1()?;
     if config.norm_rel_ebd.as_deref() == Some("layer_norm") {
         let (weight, bias) = ("encoder.LayerNorm.weight", "encoder.LayerNorm.bias");
@@ -112,18 +109,9 @@ struct Head<'a> {
 }
 
 impl RelativePositions {
-    /// Attention inside each text, shapes as in [`super::kernels::attention`].
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn attention(
-        &self,
-        query: Columns<'_>,
-        key: Columns<'_>,
-        value: Columns<'_>,
-        texts: Texts<'_>,
-        first_only: bool,
-        heads: usize,
-        width: usize,
-    ) -> Vec<f32> {
+    /// Attention inside each text, as [`super::kernels::attention`] with distances added.
+    pub(super) fn attention(&self, input: Attention<'_>) -> Vec<f32> {
+        let Attention { query, key, value, texts, first_only, heads, width } = input;
         let hidden = heads * width;
         let texts: Vec<_> = texts.rows(first_only).collect();
         let outs: Vec<Vec<f32>> = texts

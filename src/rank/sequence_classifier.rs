@@ -2,16 +2,16 @@
 //! fit; nothing of where passages come from.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use candle_core::{Device, Tensor, bail};
 
 use super::bert::{Linear, with_slice};
-use super::config::{Family, read_json_if_there};
+use super::config::Family;
 use super::encoder::{Encoder, Keep, Network};
 use super::error::words;
-use super::kernels::{Norm, dot, gelu};
+use super::kernels::{Norm, dot, gelu, mean};
 use super::tokenizer::{ModelTokenizer, Rows};
-use super::weights::Weights;
 use super::{CrossEncoder, ModelId, PairScore, RankError};
 
 /// Tokens that a passage keeps even beside a question that fills the model.
@@ -21,15 +21,15 @@ const MAX_TOKENS: usize = 2048;
 
 /// A cross-encoder, loaded.
 pub struct SequenceClassifier {
-    id: ModelId,
-    max_tokens: usize,
-    tokenizer: ModelTokenizer,
-    encoder: Box<dyn Encoder>,
-    head: Head,
+    pub(super) id: ModelId,
+    pub(super) max_tokens: usize,
+    pub(super) tokenizer: Arc<ModelTokenizer>,
+    pub(super) encoder: Box<dyn Encoder>,
+    pub(super) head: Head,
 }
 
 /// From the hidden states of a pair to its logit: pool, dense layer, activation, maybe a norm, one output.
-struct Head {
+pub(super) struct Head {
     pooling: Pooling,
     /// Weight hidden x hidden, bias hidden.
     dense: Linear,
@@ -65,12 +65,10 @@ impl SequenceClassifier {
             HeadError::Unsupported(reason) => RankError::Unsupported { path: config_path, reason },
             HeadError::Weights(error) => RankError::Model { path: weights_path, reason: words(&error) },
         })?;
-        let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
-        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Ok(Self {
-            id: ModelId { name, hash: network.hash },
-            max_tokens: longest(folder, network.config.positions())?.min(MAX_TOKENS),
-            tokenizer,
+            id: ModelId { name: network.name, hash: network.hash },
+            max_tokens: network.max_tokens.min(MAX_TOKENS),
+            tokenizer: Arc::new(network.tokenizer),
             encoder: network.encoder,
             head,
         })
@@ -86,25 +84,6 @@ impl SequenceClassifier {
         self.tokenizer.push_pair(&question, &passage, self.max_tokens, LEAST_PASSAGE_TOKENS, &mut rows);
         Ok((rows.ids, rows.segments))
     }
-
-    /// The same model with a lower limit of tokens a pair, specials included.
-    #[must_use]
-    pub fn with_max_tokens(mut self, max_tokens: usize) -> Self {
-        self.max_tokens = self.max_tokens.min(max_tokens);
-        self
-    }
-}
-
-/// Longest input that the tokenizer's settings allow, at most what positions reach.
-pub(super) fn longest(folder: &Path, positions: usize) -> Result<usize, RankError> {
-    #[derive(serde::Deserialize)]
-    struct Settings {
-        /// A huge number stands for "no limit".
-        model_max_length: Option<f64>,
-    }
-    let settings: Option<Settings> = read_json_if_there(&folder.join("tokenizer_config.json"))?;
-    let limit = settings.and_then(|settings| settings.model_max_length).unwrap_or(f64::MAX);
-    Ok(if limit < positions as f64 { limit as usize } else { positions })
 }
 
 enum HeadError {
@@ -119,6 +98,11 @@ impl From<candle_core::Error> for HeadError {
 }
 
 impl Head {
+    /// BERT's: the first token, a dense layer with tanh, one output.
+    pub(super) fn bert(dense: Linear, output: Vec<f32>, output_bias: f32) -> Self {
+        Self { pooling: Pooling::First, dense, activation: Activation::Tanh, norm: None, output, output_bias }
+    }
+
     fn load(network: &Network) -> Result<Self, HeadError> {
         let (config, weights) = (&network.config, &network.weights);
         let labels = config.labels();
@@ -151,7 +135,7 @@ impl Head {
             .transpose()?;
         let hidden = config.hidden_size;
         let output_weight = weights.shaped(&format!("{output}.weight"), &[1, hidden])?;
-        let bias = |weights: &Weights<'_>, name: &str, length: usize| match weights.has(name) {
+        let bias = |name: &str, length: usize| match weights.has(name) {
             true => weights.shaped(name, &[length])?.to_vec1(),
             false => Ok(vec![0.0; length]),
         };
@@ -159,12 +143,12 @@ impl Head {
             pooling,
             dense: Linear {
                 weight: weights.shaped(&format!("{dense}.weight"), &[hidden, hidden])?,
-                bias: bias(weights, &format!("{dense}.bias"), hidden)?,
+                bias: bias(&format!("{dense}.bias"), hidden)?,
             },
             activation,
             norm,
             output: output_weight.flatten_all().and_then(|output| output.to_vec1())?,
-            output_bias: bias(weights, &format!("{output}.bias"), 1)?.into_iter().sum(),
+            output_bias: bias(&format!("{output}.bias"), 1)?.into_iter().sum(),
         })
     }
 
@@ -201,17 +185,6 @@ impl Head {
             Ok(dense.chunks_exact(hidden).map(logit).collect())
         })
     }
-}
-
-/// Mean of the rows between two bounds.
-pub(super) fn mean(states: &[f32], bounds: &[usize], hidden: usize) -> Vec<f32> {
-    let mut mean = vec![0.0; hidden];
-    let &[start, end] = bounds else { return mean };
-    for row in states.get(start * hidden..end * hidden).unwrap_or_default().chunks_exact(hidden) {
-        mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-    }
-    mean.iter_mut().for_each(|sum| *sum /= (end - start).max(1) as f32);
-    mean
 }
 
 impl CrossEncoder for SequenceClassifier {

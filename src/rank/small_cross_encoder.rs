@@ -7,31 +7,19 @@ use std::sync::Arc;
 
 use candle_core::{Tensor, bail};
 
-use super::bert::{Bert, Layer, Linear, linear_names, with_slice};
-use super::encoder::{Encoder, Keep};
+use super::bert::{ATTENTION, Layer, Linear, linear_names};
 use super::error::words;
 use super::kernels::Norm;
 use super::minilm::MiniLm;
-use super::tokenizer::{ModelTokenizer, Rows};
+use super::sequence_classifier::{Head, SequenceClassifier};
 use super::weights::{Weights, sha256};
 use super::{CrossEncoder, ModelId, PairScore, RankError, TextEncoder};
 
 /// The adapter: LoRA matrices, layer norms and the scoring head, f16.
 static ADAPTER: &[u8] = include_bytes!("small_cross_encoder/small-cross-encoder.safetensors");
-/// Tokens that a passage keeps even beside a question that fills the model.
-const LEAST_PASSAGE_TOKENS: usize = 16;
 
 /// The model, loaded. It shares the embeddings (half of the weights) with the encoder it was built on.
-pub struct SmallCrossEncoder {
-    id: ModelId,
-    max_tokens: usize,
-    words: Arc<ModelTokenizer>,
-    bert: Bert,
-    pooler: Linear,
-    /// One number a hidden unit.
-    classifier: Vec<f32>,
-    classifier_bias: f32,
-}
+pub struct SmallCrossEncoder(SequenceClassifier);
 
 impl SmallCrossEncoder {
     /// Merges the adapter into a loaded base.
@@ -80,7 +68,7 @@ impl SmallCrossEncoder {
             Ok(Linear { weight, bias: linear.bias.clone() })
         };
         let layer = |(i, layer): (usize, &Layer)| -> candle_core::Result<Layer> {
-            let [qkv @ .., attention_out, up, down] = &linear_names(i);
+            let [qkv @ .., attention_out, up, down] = &linear_names(i, ATTENTION);
             Ok(Layer {
                 attention: merged(&layer.attention, qkv)?,
                 attention_out: merged(&layer.attention_out, std::slice::from_ref(attention_out))?,
@@ -95,55 +83,28 @@ impl SmallCrossEncoder {
         let &[classifier_bias] = adapter.numbers("classifier.bias")?.as_slice() else {
             bail!("its head has more than one output");
         };
-        Ok(Self {
+        let pooler =
+            Linear { weight: adapter.tensor("pooler.dense.weight")?, bias: adapter.numbers("pooler.dense.bias")? };
+        Ok(Self(SequenceClassifier {
             id,
             max_tokens,
-            words: Arc::clone(&base.words),
-            bert: base.bert.with_layers(layers),
-            pooler: Linear {
-                weight: adapter.tensor("pooler.dense.weight")?,
-                bias: adapter.numbers("pooler.dense.bias")?,
-            },
-            classifier: adapter.numbers("classifier.weight")?,
-            classifier_bias,
-        })
-    }
-
-    /// Logits from the hidden states of the first tokens, a row a pair.
-    fn head(&self, firsts: Vec<f32>, pairs: usize) -> candle_core::Result<Vec<f32>> {
-        let firsts = Tensor::from_vec(firsts, (pairs, self.bert.hidden()), &candle_core::Device::Cpu)?;
-        let pooled = firsts.matmul(&self.pooler.weight.t()?)?;
-        with_slice(&pooled, |pooled| {
-            let logit = |row: &[f32]| {
-                let units = row.iter().zip(&self.pooler.bias).zip(&self.classifier);
-                units.map(|((x, b), w)| (x + b).tanh() * w).sum::<f32>() + self.classifier_bias
-            };
-            Ok(pooled.chunks_exact(self.bert.hidden()).map(logit).collect())
-        })
+            tokenizer: Arc::clone(&base.tokenizer),
+            encoder: Box::new(base.bert.with_layers(layers)),
+            head: Head::bert(pooler, adapter.numbers("classifier.weight")?, classifier_bias),
+        }))
     }
 }
 
 impl CrossEncoder for SmallCrossEncoder {
     fn model(&self) -> &ModelId {
-        &self.id
+        self.0.model()
     }
 
     fn max_tokens(&self) -> usize {
-        self.max_tokens
+        self.0.max_tokens()
     }
 
     fn score(&self, question: &str, passages: &[&str]) -> Result<Vec<PairScore>, RankError> {
-        if passages.is_empty() {
-            return Ok(Vec::new());
-        }
-        let question = self.words.ids(question)?;
-        let mut rows = Rows::default();
-        let mut clipped = Vec::with_capacity(passages.len());
-        for passage in passages {
-            let ids = self.words.ids(passage)?;
-            clipped.push(self.words.push_pair(&question, &ids, self.max_tokens, LEAST_PASSAGE_TOKENS, &mut rows));
-        }
-        let logits = self.head(self.bert.forward(&rows, Keep::First)?, passages.len())?;
-        Ok(rows.pair_scores(logits, clipped))
+        self.0.score(question, passages)
     }
 }

@@ -186,16 +186,7 @@ pub(super) fn weights_file(folder: &Path) -> Result<PathBuf, RankError> {
 
 /// SHA-256 of a file, lower-case hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> Result<String, RankError> {
-    let unread = |source| RankError::Read { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(unread)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer).map_err(unread)? {
-            0 => return Ok(crate::models::hex(&hasher.finalize())),
-            read => hasher.update(buffer.get(..read).unwrap_or_default()),
-        }
-    }
+    crate::models::digest(path).map_err(|source| RankError::Read { path: path.to_owned(), source })
 }
 
 /// SHA-256 of some bytes, lower-case hexadecimal.
