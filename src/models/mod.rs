@@ -14,6 +14,6 @@ mod state;
 pub use dirs::models_dir;
 pub use error::ModelError;
 pub use pull::{PullOptions, PullProgress, Pulled, Source, Stage, pull};
-pub use registry::{Architecture, HubSource, ModelFile, ModelSpec, PackageSource, Registry, Role};
+pub use registry::{Architecture, HubSource, ModelFile, ModelSpec, PackageSource, PrefixSpec, Profile, Registry, Role};
 pub use state::{State, state, verify};
 pub(crate) use state::{digest, hex};

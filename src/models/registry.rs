@@ -15,6 +15,23 @@ pub struct Registry {
     /// All models, in file order.
     #[serde(rename = "model")]
     pub models: Vec<ModelSpec>,
+    /// Sets of models that are chosen together, in file order.
+    #[serde(rename = "profile", default)]
+    pub profiles: Vec<Profile>,
+}
+
+/// A set of models that are chosen together: the name of a model for each ranker.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// The cross-encoder.
+    pub ce: String,
+    /// The late-interaction model.
+    pub colbert: String,
+    /// The bi-encoder.
+    pub dense: String,
 }
 
 /// One model: what it is made of and where it can come from.
@@ -33,8 +50,22 @@ pub struct ModelSpec {
     pub hub: Option<HubSource>,
     /// Python package that carries the same files, when there is one.
     pub package: Option<PackageSource>,
+    /// The model whose weights it is built on, when it is no model by itself.
+    pub base: Option<String>,
+    /// What it was trained to see before a text, when its files do not say so.
+    pub prefixes: Option<PrefixSpec>,
     /// Every file that is needed, smallest first so that a wrong version is noticed early.
     pub files: Vec<ModelFile>,
+}
+
+/// Words that a bi-encoder was trained to see before a text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefixSpec {
+    /// Before a question.
+    pub question: String,
+    /// Before a passage.
+    pub passage: String,
 }
 
 /// What a model does in the pipeline.
@@ -43,12 +74,12 @@ pub struct ModelSpec {
 pub enum Role {
     /// Tags the question.
     Tagger,
-    /// Gives one vector a token (late interaction) and one a text.
-    TokenEncoder,
-    /// Scores (question, passage) pairs by itself.
+    /// Scores (question, passage) pairs: the CE slot.
     CrossEncoder,
-    /// The weights an adapter turns into a cross-encoder.
-    CrossEncoderBase,
+    /// Gives one vector a token, for late interaction: the ColBERT slot.
+    Colbert,
+    /// Gives one vector a text: the dense slot.
+    Dense,
 }
 
 /// Family of networks.
@@ -57,6 +88,8 @@ pub enum Role {
 pub enum Architecture {
     /// BERT encoders.
     Bert,
+    /// An adapter that is part of the program, on the weights of its base.
+    Adapter,
     /// A spaCy pipeline.
     Spacy,
 }
@@ -135,6 +168,12 @@ impl Registry {
         Ok(registry)
     }
 
+    /// The profile of that name.
+    #[must_use]
+    pub fn profile(&self, name: &str) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.name == name)
+    }
+
     /// The model of that name.
     ///
     /// # Errors
@@ -170,10 +209,16 @@ mod tests {
     #[test]
     fn the_built_in_list_is_valid_and_small_first() {
         let registry = Registry::built_in().unwrap();
-        assert_eq!(registry.models.len(), 2);
         for model in &registry.models {
             assert!(model.files.is_sorted_by_key(|file| file.size), "{}", model.name);
-            assert!(model.hub.is_some() && model.package.is_some());
+            assert_eq!(model.base.is_none(), model.hub.is_some() && model.package.is_some(), "{}", model.name);
+        }
+        for profile in &registry.profiles {
+            let roles =
+                [(&profile.ce, Role::CrossEncoder), (&profile.colbert, Role::Colbert), (&profile.dense, Role::Dense)];
+            for (name, role) in roles {
+                assert!(registry.model(name).unwrap().roles.contains(&role), "{}: {name}", profile.name);
+            }
         }
         assert_eq!(registry.model("all-MiniLM-L6-v2").unwrap().total_size(), 91_335_235);
     }
@@ -181,7 +226,10 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let error = Registry::built_in().unwrap().model("bert").unwrap_err();
-        assert_eq!(error.to_string(), "no model is named 'bert'; known models: all-MiniLM-L6-v2, en_core_web_sm");
+        assert_eq!(
+            error.to_string(),
+            "no model is named 'bert'; known models: all-MiniLM-L6-v2, small-cross-encoder, en_core_web_sm"
+        );
     }
 
     #[test]
