@@ -42,7 +42,7 @@ fn model(package_sum: Option<&str>) -> ModelSpec {
         )
     });
     let list = format!(
-        "[[model]]\nname = 'toy'\nroles = ['token-encoder']\narchitecture = 'bert'\nlicence = 'MIT'\n\
+        "[[model]]\nname = 'toy'\nroles = ['colbert']\narchitecture = 'bert'\nlicence = 'MIT'\n\
          hub = {{ repo = 'owner/toy', revision = 'main' }}\n{package}files = [\n\
          {{ name = 'config.json', size = 2, sha256 = '{}' }},\n\
          {{ name = 'deep/weights', size = 300000, sha256 = '{}' }}]\n",
