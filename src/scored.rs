@@ -99,7 +99,7 @@ pub struct Score {
     /// The raw output of a cross-encoder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logit: Option<f32>,
-    /// Tokens that the model read (question and passage together for a cross-encoder).
+    /// Tokens that the model read (question and passage together for a cross-encoder); 0 where it does not say.
     pub tokens: u32,
     /// Passage tokens that it did not read because the input was too long.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use memsift::engine::{Ask, Engine, EngineOptions, Event, Job};
+use memsift::engine::{Ask, Engine, EngineOptions, Event, Job, RankerChoice};
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
 use memsift::store::import::import_texts;
 
 fn options(models: std::path::PathBuf) -> EngineOptions {
-    EngineOptions { models, cache: None, marks: None }
+    EngineOptions { rankers: RankerChoice::small(&models).unwrap(), cache: None, marks: None }
 }
 
 fn wait<T>(events: &Receiver<Event>, mut pick: impl FnMut(Event) -> Option<T>) -> T {

@@ -6,7 +6,7 @@ mod common;
 use std::sync::OnceLock;
 
 use memsift::rank::{
-    Cache, CacheKey, CrossEncoder, MiniLm, PassageVectors, SmallCrossEncoder, TextEncoder, cosine, maxsim,
+    Cache, CacheKey, CrossEncoder, MiniLm, PassageVectors, Side, SmallCrossEncoder, TextEncoder, cosine, maxsim,
 };
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ fn cached_vectors_and_scores_come_back() {
     let path = folder.path().join("cache.db");
     let mut vectors = encoder.encode_passages(&["Noor: hello there"]).unwrap();
     vectors[0].round_to_half();
-    let key = CacheKey::passage(encoder.model(), encoder.max_tokens(), "Noor: hello there");
+    let key = CacheKey::text(Side::Passage, encoder.model(), encoder.max_tokens(), "Noor: hello there");
     let pair = CacheKey::pair(ce.model(), ce.max_tokens(), "hello?", "Noor: hello there");
     let score = ce.score("hello?", &["Noor: hello there"]).unwrap()[0];
     {

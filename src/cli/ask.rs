@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::knobs::KnobArgs;
+use super::rankers::RankerArgs;
 use super::{BadInput, output, pipeline};
 use crate::engine::Listener;
 use crate::explain::fate::{cut_line, number, sentence};
@@ -39,6 +40,8 @@ pub struct AskArgs {
     /// Print every candidate, not only those around the cut.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    rankers: RankerArgs,
     #[command(flatten)]
     knobs: KnobArgs,
 }
@@ -73,6 +76,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let mut settings = Settings::default();
     args.knobs.apply(&mut settings)?;
     let text = question(&args.question)?;
+    let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
     for notice in store.notices() {
         output::say(&format!("memsift: {notice}"));
@@ -85,7 +89,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
         .find(|known| known.text.trim() == text)
         .map(|known| known.gold.clone())
         .unwrap_or_default();
-    let mut pipeline = pipeline()?;
+    let mut pipeline = pipeline(&rankers)?;
     let mut watcher = Watcher { bar: output::bar(false) };
     let scored = pipeline.ask(&conversation, &text, &gold, &settings, &mut watcher);
     watcher.bar.finish_and_clear();

@@ -6,6 +6,7 @@ mod import;
 mod knobs;
 mod models;
 mod output;
+mod rankers;
 mod reproduce;
 mod screen;
 
@@ -17,7 +18,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::dirs::Dirs;
-use crate::engine::{Models, Pipeline};
+use crate::engine::{Models, Pipeline, RankerChoice};
 use crate::rank::Cache;
 use crate::store::clean::{clean, is_hostile};
 
@@ -116,10 +117,9 @@ fn dirs() -> anyhow::Result<Dirs> {
     Dirs::find().context("no home directory is known; set MEMSIFT_DATA and MEMSIFT_CACHE to directories")
 }
 
-/// A pipeline with what models there are, and the user's cache.
-fn pipeline() -> anyhow::Result<Pipeline> {
-    let models = Models::load(&crate::models::models_dir()?);
-    Ok(Pipeline::new(models, Cache::open(&dirs()?.cache_db())))
+/// A pipeline with those of the models that there are, and the user's cache.
+fn pipeline(rankers: &RankerChoice) -> anyhow::Result<Pipeline> {
+    Ok(Pipeline::new(Models::load(rankers), Cache::open(&dirs()?.cache_db())))
 }
 
 fn paths() -> anyhow::Result<()> {

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
+use super::rankers::RankerArgs;
 use super::{BadInput, dirs};
 use crate::engine::EngineOptions;
 use crate::settings::Settings;
@@ -20,6 +21,8 @@ pub struct ScreenArgs {
     /// Colour theme: terminal, mono, high-contrast, okabe-ito, catppuccin-mocha, gruvbox-dark, nord, solarized-light.
     #[arg(long, env = "MEMSIFT_THEME")]
     theme: Option<String>,
+    #[command(flatten)]
+    rankers: RankerArgs,
     /// Draw with ASCII only.
     #[arg(long)]
     ascii: bool,
@@ -37,6 +40,7 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
     let no_colour = args.color == "never" || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let name = args.theme.as_deref().unwrap_or(if no_colour { "mono" } else { "terminal" });
     let theme = Theme::named(if no_colour { "mono" } else { name }, glyphs).map_err(BadInput)?;
+    let rankers = args.rankers.choice()?;
     // What is wrong with the file is said before the screen is taken, and with an exit code.
     crate::store::Store::open(db)?;
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
@@ -55,8 +59,7 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
         theme,
         mouse: !args.no_mouse,
     };
-    let options =
-        EngineOptions { models: crate::models::models_dir()?, cache: Some(dirs.cache_db()), marks: Some(dirs.marks()) };
+    let options = EngineOptions { rankers, cache: Some(dirs.cache_db()), marks: Some(dirs.marks()) };
     ui::run(&start, options)
 }
 

@@ -109,7 +109,7 @@ pub struct Progress {
 /// The state of one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelStatus {
-    /// What it is for: `tagger`, `colbert`, `ce`.
+    /// What it is for: `tagger`, `colbert`, `ce`, `dense`.
     pub role: &'static str,
     /// Name as shown.
     pub name: String,

@@ -4,39 +4,75 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::choice::{Chosen, RankerChoice, SlotName};
+use crate::models::{Architecture, ModelSpec, Role, State, state};
 use crate::nlp::{Analysis, Tagger};
-use crate::rank::{MiniLm, SmallCrossEncoder};
+use crate::rank::{
+    BiEncoder, ColBert, CrossEncoder, MiniLm, Prefixes, RankError, SequenceClassifier, SmallCrossEncoder, TextEncoder,
+};
 use crate::retrieve::Reader;
 
 /// Folder of the tagger below the models directory.
 pub const TAGGER: &str = "en_core_web_sm";
-/// Folder of the encoder below the models directory.
-pub const ENCODER: &str = "all-MiniLM-L6-v2";
 
 /// One model: ready, or the sentence that says why not.
 pub type Slot<T> = Result<Arc<T>, String>;
 
-/// The small set.
+/// One model in each slot.
 #[derive(Clone)]
 pub struct Models {
     /// Reads questions and passages.
     pub tagger: Slot<Tagger>,
-    /// Token and sentence vectors: the ColBERT and the dense slot.
-    pub encoder: Slot<MiniLm>,
-    /// The cross-encoder slot.
-    pub ce: Slot<SmallCrossEncoder>,
+    /// Scores pairs.
+    pub ce: Slot<dyn CrossEncoder>,
+    /// Gives token vectors.
+    pub colbert: Slot<dyn TextEncoder>,
+    /// Gives sentence vectors; often the same model as the one before.
+    pub dense: Slot<dyn TextEncoder>,
 }
 
 impl Models {
     /// Load what is there. Never fails: what is missing carries its reason.
-    pub fn load(dir: &Path) -> Self {
-        let (tagger, (encoder, ce)) = rayon::join(|| load_tagger(dir), || load_rankers(dir));
-        Self { tagger, encoder, ce }
+    pub fn load(choice: &RankerChoice) -> Self {
+        let (tagger, (ce, (colbert, dense))) = rayon::join(
+            || load_tagger(&choice.dir),
+            || {
+                let base = Base::load(choice);
+                rayon::join(
+                    || load_ce(choice, &base),
+                    || rayon::join(|| load_colbert(choice, &base), || load_dense(choice, &base)),
+                )
+            },
+        );
+        Self { tagger, ce, colbert, dense }
     }
 
     /// No model at all, for one reason.
     pub fn none(reason: &str) -> Self {
-        Self { tagger: Err(reason.to_owned()), encoder: Err(reason.to_owned()), ce: Err(reason.to_owned()) }
+        Self {
+            tagger: Err(reason.to_owned()),
+            ce: Err(reason.to_owned()),
+            colbert: Err(reason.to_owned()),
+            dense: Err(reason.to_owned()),
+        }
+    }
+
+    /// True when one model gives token and sentence vectors, so that a text is read once for both.
+    pub fn share_vectors(&self) -> bool {
+        match (&self.colbert, &self.dense) {
+            (Ok(colbert), Ok(dense)) => colbert.model() == dense.model() && colbert.gives().sentence,
+            _ => false,
+        }
+    }
+
+    /// Why a ranker's slot is empty.
+    pub fn reason(&self, slot: SlotName) -> Option<&str> {
+        match slot {
+            SlotName::Ce => self.ce.as_ref().err(),
+            SlotName::Colbert => self.colbert.as_ref().err(),
+            SlotName::Dense => self.dense.as_ref().err(),
+        }
+        .map(String::as_str)
     }
 }
 
@@ -44,28 +80,115 @@ impl Models {
 pub fn load_tagger(dir: &Path) -> Slot<Tagger> {
     let folder = dir.join(TAGGER);
     if !folder.is_dir() {
-        return Err(missing("tagger", TAGGER));
+        return Err(format!("no tagger: '{TAGGER}' is not installed; run 'memsift models pull'"));
     }
     Tagger::load(&folder).map(Arc::new).map_err(|error| error.to_string())
 }
 
-/// The encoder, and the cross-encoder that is built on it.
-pub fn load_rankers(dir: &Path) -> (Slot<MiniLm>, Slot<SmallCrossEncoder>) {
-    let folder = dir.join(ENCODER);
-    if !folder.is_dir() {
-        return (Err(missing("ColBERT slot", ENCODER)), Err(missing("cross-encoder", ENCODER)));
-    }
-    match MiniLm::load(&folder) {
-        Ok(encoder) => {
-            let ce = SmallCrossEncoder::on(&encoder).map(Arc::new).map_err(|error| error.to_string());
-            (Ok(Arc::new(encoder)), ce)
+/// Encoders of token and sentence vectors that several slots stand on, each loaded once.
+struct Base(HashMap<String, Slot<MiniLm>>);
+
+impl Base {
+    fn load(choice: &RankerChoice) -> Self {
+        let mut loaded = HashMap::new();
+        for slot in SlotName::ALL {
+            let Chosen::Listed(spec) = choice.slot(slot) else { continue };
+            if let Some(name) = base_of(spec) {
+                loaded.entry(name.to_owned()).or_insert_with(|| {
+                    let model = MiniLm::load(&choice.dir.join(name));
+                    model.map(Arc::new).map_err(|error| error.to_string())
+                });
+            }
         }
-        Err(error) => (Err(error.to_string()), Err(error.to_string())),
+        Self(loaded)
+    }
+
+    fn get(&self, spec: &ModelSpec) -> Option<&Slot<MiniLm>> {
+        self.0.get(base_of(spec)?)
     }
 }
 
-fn missing(role: &str, model: &str) -> String {
-    format!("no {role}: '{model}' is not installed; run 'memsift models pull'")
+/// The encoder that a model is or stands on, when it is one that gives token and sentence vectors.
+fn base_of(spec: &ModelSpec) -> Option<&str> {
+    let both = spec.roles.contains(&Role::Colbert) && spec.roles.contains(&Role::Dense);
+    spec.base.as_deref().or_else(|| both.then_some(spec.name.as_str()))
+}
+
+fn load_ce(choice: &RankerChoice, base: &Base) -> Slot<dyn CrossEncoder> {
+    installed(choice, SlotName::Ce)?;
+    if let Chosen::Listed(spec) = &choice.ce
+        && spec.architecture == Architecture::Adapter
+    {
+        let Some(base) = base.get(spec) else { return Err(format!("'{}' names no base", spec.name)) };
+        let adapted = SmallCrossEncoder::on(base.as_ref().map_err(Clone::clone)?);
+        return adapted.map(|model| Arc::new(model) as _).map_err(|error| error.to_string());
+    }
+    from_folder(choice, SlotName::Ce, SequenceClassifier::load).map(|model| model as _)
+}
+
+fn load_colbert(choice: &RankerChoice, base: &Base) -> Slot<dyn TextEncoder> {
+    installed(choice, SlotName::Colbert)?;
+    match &choice.colbert {
+        Chosen::Listed(spec) if base.get(spec).is_some() => shared(base, spec),
+        _ => from_folder(choice, SlotName::Colbert, ColBert::load).map(|model| model as _),
+    }
+}
+
+fn load_dense(choice: &RankerChoice, base: &Base) -> Slot<dyn TextEncoder> {
+    installed(choice, SlotName::Dense)?;
+    let prefixes = match &choice.dense {
+        Chosen::Listed(spec) if base.get(spec).is_some() => return shared(base, spec),
+        Chosen::Listed(spec) => spec.prefixes.clone(),
+        _ => None,
+    };
+    let prefixes = prefixes.map(|spec| Prefixes { question: spec.question, passage: spec.passage });
+    from_folder(choice, SlotName::Dense, |folder| BiEncoder::load(folder, prefixes)).map(|model| model as _)
+}
+
+fn shared(base: &Base, spec: &ModelSpec) -> Slot<dyn TextEncoder> {
+    match base.get(spec) {
+        Some(Ok(model)) => Ok(Arc::clone(model) as _),
+        Some(Err(reason)) => Err(reason.clone()),
+        None => Err(format!("'{}' was not loaded", spec.name)),
+    }
+}
+
+fn from_folder<T>(choice: &RankerChoice, slot: SlotName, load: impl FnOnce(&Path) -> Result<T, RankError>) -> Slot<T> {
+    let folder = match choice.slot(slot) {
+        Chosen::Folder(folder) => folder.clone(),
+        Chosen::Listed(spec) => choice.dir.join(&spec.name),
+        Chosen::Nothing => return Err(nothing(slot)),
+    };
+    load(&folder).map(Arc::new).map_err(|error| error.to_string())
+}
+
+fn nothing(slot: SlotName) -> String {
+    format!("no {} model was wanted", slot.name())
+}
+
+/// Fails with a sentence when a slot is to stay empty, or its model is not there or not whole.
+fn installed(choice: &RankerChoice, slot: SlotName) -> Result<(), String> {
+    let spec = match choice.slot(slot) {
+        Chosen::Nothing => return Err(nothing(slot)),
+        Chosen::Folder(_) => return Ok(()),
+        Chosen::Listed(spec) => spec,
+    };
+    // An adapter has no files of its own.
+    let name = spec.base.as_deref().unwrap_or(&spec.name);
+    let role = slot.name();
+    if !choice.dir.join(name).is_dir() {
+        return Err(format!("no {role} model: '{name}' is not installed; run 'memsift models pull {name}'"));
+    }
+    match state(spec, &choice.dir) {
+        State::Ready => Ok(()),
+        State::Missing { files } => Err(format!(
+            "no {role} model: '{name}' lacks '{}'; run 'memsift models pull {name}'",
+            files.first().map_or("", String::as_str)
+        )),
+        State::Damaged { file } => {
+            Err(format!("no {role} model: '{file}' of '{name}' is damaged; run 'memsift models pull {name}'"))
+        }
+    }
 }
 
 /// The tagger behind a memory of what it has read; hop 2 reads the same passages again and again.

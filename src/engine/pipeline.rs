@@ -9,13 +9,17 @@ use super::vectors::HistoryVectors;
 use crate::history::Conversation;
 use crate::parse::{Query, parse, parse_plain};
 use crate::passage::{PassageSet, Shape};
-use crate::rank::{Cache, CacheKey, CrossEncoder, ModelId, PairScore, TextEncoder};
+use crate::rank::{Cache, CacheKey, ModelId, PairScore, TextEncoder};
 use crate::retrieve::{Reader, retrieve};
-use crate::scored::{Model, Ranker, RankerState, Score, Scored, Timings};
+use crate::scored::{Model, Ranker, RankerState, Score, Scored, SentenceVectors, Timings};
 use crate::settings::Settings;
 
-/// Pairs between two looks at whether to stop.
+/// Most pairs between two looks at whether to stop.
 const CE_BATCH: usize = 16;
+/// Time that one batch of pairs should take, so that a large model hears a stop soon too.
+const BATCH_TIME: Duration = Duration::from_millis(150);
+/// Time between two writes of fresh scores to the cache.
+const KEEP_EVERY: Duration = Duration::from_secs(2);
 /// Time between two streamed results.
 const STREAM_EVERY: Duration = Duration::from_millis(40);
 
@@ -24,7 +28,14 @@ pub struct Pipeline {
     models: Models,
     reader: MemoReader,
     cache: Cache,
-    history: Option<HistoryVectors>,
+    history: Option<History>,
+}
+
+/// The history of the last question, with its vectors of both encoders.
+struct History {
+    set: Arc<PassageSet>,
+    colbert: HistoryVectors,
+    dense: HistoryVectors,
 }
 
 /// What a caller hears while a question runs.
@@ -75,12 +86,16 @@ impl Pipeline {
     /// The history cut into passages; the one of the last question when it is the same.
     pub fn passages(&mut self, conversation: &Arc<Conversation>, shape: Shape) -> Arc<PassageSet> {
         match &self.history {
-            Some(known) if Arc::ptr_eq(&known.set().conversation, conversation) && known.set().shape == shape => {
-                Arc::clone(known.set())
+            Some(known) if Arc::ptr_eq(&known.set.conversation, conversation) && known.set.shape == shape => {
+                Arc::clone(&known.set)
             }
             _ => {
                 let set = Arc::new(PassageSet::new(Arc::clone(conversation), shape));
-                self.history = Some(HistoryVectors::new(Arc::clone(&set)));
+                self.history = Some(History {
+                    set: Arc::clone(&set),
+                    colbert: HistoryVectors::new(Arc::clone(&set)),
+                    dense: HistoryVectors::new(Arc::clone(&set)),
+                });
                 set
             }
         }
@@ -115,14 +130,14 @@ impl Pipeline {
             query: Arc::new(query),
             retrieval: Arc::new(retrieval),
             ce: Arc::new(waiting(self.models.ce.as_ref().map(|ce| ce.model()))),
-            colbert: Arc::new(waiting(self.models.encoder.as_ref().map(|encoder| encoder.model()))),
-            dense: Arc::new(waiting(self.models.encoder.as_ref().map(|encoder| encoder.model()))),
+            colbert: Arc::new(waiting(self.models.colbert.as_ref().map(|colbert| colbert.model()))),
+            dense: Arc::new(waiting(self.models.dense.as_ref().map(|dense| dense.model()))),
             sentences: None,
             passages: set,
             timings,
         };
         listener.scored(Arc::new(scored.clone()));
-        self.colbert(&mut scored, listener);
+        self.vectors(&mut scored, listener);
         listener.scored(Arc::new(scored.clone()));
         self.cross_encoder(&mut scored, listener);
         let scored = Arc::new(scored);
@@ -131,34 +146,25 @@ impl Pipeline {
     }
 
     /// Token MaxSim and sentence cosine of every passage.
-    fn colbert(&mut self, scored: &mut Scored, listener: &mut dyn Listener) {
-        let (Ok(encoder), Some(history)) = (&self.models.encoder, &mut self.history) else { return };
+    fn vectors(&mut self, scored: &mut Scored, listener: &mut dyn Listener) {
+        let Some(history) = &mut self.history else { return };
         let began = Instant::now();
-        let total = scored.passages.len();
-        let mut last = Instant::now();
-        let result = history.score(encoder, &self.cache, &scored.query.text, &mut |done| {
-            if last.elapsed() >= STREAM_EVERY {
-                last = Instant::now();
-                listener.progress("embedding", done, total);
-            }
-            !listener.stopped()
-        });
-        scored.timings.colbert_ms = millis(began);
-        let model = Some(model(encoder.model()));
-        let candidates = &scored.retrieval.candidates;
-        match result {
-            Ok(found) => {
-                let state = if found.complete { RankerState::Done } else { RankerState::Stopped };
-                scored.colbert = Arc::new(Ranker::new(model.clone(), state.clone(), found.maxsim, candidates));
-                scored.dense = Arc::new(Ranker::new(model, state, found.cosine, candidates));
-                scored.sentences = found.sentences;
-            }
-            Err(error) => {
-                let state = RankerState::Failed(error.to_string());
-                scored.colbert = Arc::new(Ranker::new(model.clone(), state.clone(), Vec::new(), candidates));
-                scored.dense = Arc::new(Ranker::new(model, state, Vec::new(), candidates));
+        let shared = self.models.share_vectors();
+        if let Ok(encoder) = &self.models.colbert {
+            let (colbert, dense, sentences) =
+                rank_all(&mut history.colbert, encoder.as_ref(), &self.cache, scored, listener);
+            scored.colbert = colbert;
+            if shared {
+                (scored.dense, scored.sentences) = (dense, sentences);
             }
         }
+        if let Ok(encoder) = &self.models.dense
+            && !shared
+        {
+            let (_, dense, sentences) = rank_all(&mut history.dense, encoder.as_ref(), &self.cache, scored, listener);
+            (scored.dense, scored.sentences) = (dense, sentences);
+        }
+        scored.timings.colbert_ms = millis(began);
     }
 
     /// Every candidate against the question, in the order in which it can still change the cut: best ColBERT first.
@@ -168,8 +174,10 @@ impl Pipeline {
         let candidates = Arc::clone(&scored.retrieval);
         let candidates = &candidates.candidates;
         let mut order = candidates.clone();
+        // Without ColBERT scores the sentence vectors say what may rank high.
+        let vectors = if scored.colbert.scored() > 0 { &scored.colbert } else { &scored.dense };
         order.sort_by(|a, b| {
-            let key = |at: u32| (scored.colbert.value(at).unwrap_or(f64::MIN), scored.match_score(at));
+            let key = |at: u32| (vectors.value(at).unwrap_or(f64::MIN), scored.match_score(at));
             let (a, b) = (key(*a), key(*b));
             b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
         });
@@ -201,7 +209,9 @@ impl Pipeline {
         let mut state = RankerState::Done;
         let mut last: Option<Instant> = None;
         let mut fresh: Vec<(CacheKey, PairScore)> = Vec::with_capacity(left.len());
-        for batch in left.chunks(CE_BATCH) {
+        let mut kept = Instant::now();
+        let (mut from, mut size) = (0, 1);
+        while let Some(batch) = left.get(from..(from + size).min(left.len())).filter(|batch| !batch.is_empty()) {
             if listener.stopped() {
                 state = RankerState::Stopped;
                 break;
@@ -215,6 +225,7 @@ impl Pipeline {
                 listener.progress("scoring", done, total);
             }
             let texts: Vec<&str> = batch.iter().map(|(at, _)| text(*at)).collect();
+            let started = Instant::now();
             match ce.score(&question, &texts) {
                 Ok(pairs) => {
                     for ((at, key), pair) in batch.iter().zip(pairs) {
@@ -228,6 +239,14 @@ impl Pipeline {
                     break;
                 }
             }
+            from += batch.len();
+            let a_pair = started.elapsed().as_secs_f64() / batch.len() as f64;
+            size = ((BATCH_TIME.as_secs_f64() / a_pair.max(1e-6)) as usize).clamp(1, CE_BATCH);
+            // What a large model computed for minutes must not be lost with the program.
+            if kept.elapsed() >= KEEP_EVERY {
+                kept = Instant::now();
+                self.cache.put_scores(std::mem::take(&mut fresh));
+            }
         }
         self.cache.put_scores(fresh);
         let holes = candidates.iter().any(|at| !matches!(scores.get(*at as usize), Some(Some(_))));
@@ -237,6 +256,39 @@ impl Pipeline {
         scored.timings.ce_ms = millis(began);
         scored.ce = Arc::new(Ranker::new(Some(model(ce.model())), state, scores, candidates));
         listener.progress("scoring", done, total);
+    }
+}
+
+/// What an encoder says about every passage: by token vectors, by sentence vectors, and the latter themselves.
+fn rank_all(
+    history: &mut HistoryVectors,
+    encoder: &dyn TextEncoder,
+    cache: &Cache,
+    scored: &Scored,
+    listener: &mut dyn Listener,
+) -> (Arc<Ranker>, Arc<Ranker>, Option<Arc<SentenceVectors>>) {
+    let total = scored.passages.len();
+    let mut last = Instant::now();
+    let result = history.score(encoder, cache, &scored.query.text, &mut |done| {
+        if last.elapsed() >= STREAM_EVERY {
+            last = Instant::now();
+            listener.progress("embedding", done, total);
+        }
+        !listener.stopped()
+    });
+    let model = model(encoder.model());
+    let candidates = &scored.retrieval.candidates;
+    let ranker =
+        |state: &RankerState, scores| Arc::new(Ranker::new(Some(model.clone()), state.clone(), scores, candidates));
+    match result {
+        Ok(found) => {
+            let state = if found.complete { RankerState::Done } else { RankerState::Stopped };
+            (ranker(&state, found.maxsim), ranker(&state, found.cosine), found.sentences)
+        }
+        Err(error) => {
+            let state = RankerState::Failed(error.to_string());
+            (ranker(&state, Vec::new()), ranker(&state, Vec::new()), None)
+        }
     }
 }
 

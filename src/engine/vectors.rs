@@ -1,10 +1,10 @@
-//! Token vectors of a whole history: read from the cache, made where they are missing, scored against a question. Knows
-//! passages and the encoder; nothing of questions' terms or of the cut.
+//! The vectors of a whole history: read from the cache, made where they are missing, scored against a question. Knows
+//! passages and one encoder; nothing of questions' terms or of the cut.
 
 use std::sync::Arc;
 
 use crate::passage::PassageSet;
-use crate::rank::{Cache, CacheKey, MiniLm, PassageVectors, RankError, TextEncoder, TokenVectors};
+use crate::rank::{Cache, CacheKey, PassageVectors, RankError, Side, TextEncoder, TokenVectors};
 use crate::scored::{Score, SentenceVectors};
 
 /// Passages whose vectors lie in memory as one matrix.
@@ -30,9 +30,9 @@ struct Chunk {
 
 /// Scores of one question against a history.
 pub struct VectorScores {
-    /// Token MaxSim, by passage.
+    /// Token MaxSim, by passage; none from a model without token vectors.
     pub maxsim: Vec<Option<Score>>,
-    /// Cosine of sentence vectors, by passage.
+    /// Cosine of sentence vectors, by passage; none from a model without them.
     pub cosine: Vec<Option<Score>>,
     /// The sentence vectors, while the history is short enough to keep.
     pub sentences: Option<Arc<SentenceVectors>>,
@@ -58,12 +58,14 @@ impl HistoryVectors {
     /// When the encoder fails.
     pub fn score(
         &mut self,
-        encoder: &MiniLm,
+        encoder: &dyn TextEncoder,
         cache: &Cache,
         question: &str,
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<VectorScores, RankError> {
-        let query = encoder.encode_query(question)?;
+        let gives = encoder.gives();
+        let query = question_vectors(encoder, cache, question)?;
+        let read = !gives.tokens || query.tokens > 0;
         let passages = self.set.len();
         let mut scores = VectorScores {
             maxsim: vec![None; passages],
@@ -71,25 +73,24 @@ impl HistoryVectors {
             sentences: None,
             complete: true,
         };
-        let keep = self.chunks.len() <= KEPT_CHUNKS;
+        let keep = gives.sentence && self.chunks.len() <= KEPT_CHUNKS;
         let mut sentences = Vec::new();
         for at in 0..self.chunks.len() {
             let Some(chunk) = self.chunk(at, encoder, cache, progress)? else {
                 scores.complete = false;
                 return Ok(scores);
             };
-            let read = query.tokens as u32;
             for (local, found) in chunk.vectors.score(&query)?.into_iter().enumerate() {
                 let tokens = chunk.tokens.get(local).copied().unwrap_or(0);
                 let clipped = chunk.clipped.get(local).copied().unwrap_or(0);
-                let score = |value: f32| {
-                    (value.is_finite() && read > 0).then_some(Score { value, logit: None, tokens, clipped })
+                let score = |value: f32, gives: bool| {
+                    (gives && read && value.is_finite()).then_some(Score { value, logit: None, tokens, clipped })
                 };
                 if let Some(slot) = scores.maxsim.get_mut(at * CHUNK + local) {
-                    *slot = score(found.maxsim.score);
+                    *slot = score(found.maxsim.score, gives.tokens);
                 }
                 if let Some(slot) = scores.cosine.get_mut(at * CHUNK + local) {
-                    *slot = score(found.cosine);
+                    *slot = score(found.cosine, gives.sentence);
                 }
             }
             if keep {
@@ -106,7 +107,7 @@ impl HistoryVectors {
     fn chunk(
         &mut self,
         at: usize,
-        encoder: &MiniLm,
+        encoder: &dyn TextEncoder,
         cache: &Cache,
         progress: &mut dyn FnMut(usize) -> bool,
     ) -> Result<Option<Arc<Chunk>>, RankError> {
@@ -116,8 +117,7 @@ impl HistoryVectors {
         let first = at * CHUNK;
         let passages = self.set.passages.get(first..(first + CHUNK).min(self.set.len())).unwrap_or_default();
         let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
-        let keys: Vec<CacheKey> =
-            texts.iter().map(|text| CacheKey::passage(encoder.model(), encoder.max_tokens(), text)).collect();
+        let keys: Vec<CacheKey> = texts.iter().map(|text| key(Side::Passage, encoder, text)).collect();
         let mut found: Vec<Option<TokenVectors>> = cache.vectors(&keys);
         let missing: Vec<usize> = (0..texts.len()).filter(|at| !matches!(found.get(*at), Some(Some(_)))).collect();
         let known = texts.len() - missing.len();
@@ -154,4 +154,20 @@ impl HistoryVectors {
         }
         Ok(Some(chunk))
     }
+}
+
+/// The vectors of a question, from the cache when it was asked before.
+fn question_vectors(encoder: &dyn TextEncoder, cache: &Cache, question: &str) -> Result<TokenVectors, RankError> {
+    let key = key(Side::Question, encoder, question);
+    if let Some(Some(known)) = cache.vectors(&[key]).pop() {
+        return Ok(known);
+    }
+    let mut made = encoder.encode_query(question)?;
+    made.round_to_half();
+    cache.put_vectors([(key, &made)]);
+    Ok(made)
+}
+
+fn key(side: Side, encoder: &dyn TextEncoder, text: &str) -> CacheKey {
+    CacheKey::text(side, encoder.model(), encoder.max_tokens(), text)
 }

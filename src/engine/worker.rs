@@ -9,8 +9,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use super::choice::{RankerChoice, SlotName};
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
-use super::models::{ENCODER, Models, TAGGER};
+use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
 use crate::rank::Cache;
 use crate::scored::Scored;
@@ -20,8 +21,8 @@ use crate::store::marks::Marks;
 /// Where the engine finds its files.
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
-    /// The models directory.
-    pub models: PathBuf,
+    /// The models directory, and which models fill the slots.
+    pub rankers: RankerChoice,
     /// The cache database; `None` keeps nothing.
     pub cache: Option<PathBuf>,
     /// The file with marks made by hand; `None` keeps nothing.
@@ -158,21 +159,25 @@ impl Worker {
         let status = |role: &'static str, name: &str, state: ModelState| {
             Event::Model(ModelStatus { role, name: name.to_owned(), state })
         };
-        let all = [("tagger", TAGGER), ("colbert", ENCODER), ("ce", "small-cross-encoder")];
-        for (role, name) in all {
-            (self.say)(status(role, name, ModelState::Loading));
+        let rankers = &self.options.rankers;
+        let mut slots = vec![SlotName::Colbert, SlotName::Ce];
+        // Where one model serves both, one line says it.
+        if rankers.dense != rankers.colbert {
+            slots.push(SlotName::Dense);
+        }
+        (self.say)(status("tagger", TAGGER, ModelState::Loading));
+        for slot in &slots {
+            (self.say)(status(slot.name(), &rankers.slot(*slot).name(), ModelState::Loading));
         }
         let began = Instant::now();
-        let models = Models::load(&self.options.models);
+        let models = Models::load(rankers);
         let seconds = began.elapsed().as_secs_f64();
-        let reasons = [
-            models.tagger.as_ref().err().cloned(),
-            models.encoder.as_ref().err().cloned(),
-            models.ce.as_ref().err().cloned(),
-        ];
-        for ((role, name), reason) in all.into_iter().zip(reasons) {
-            let state = reason.map_or(ModelState::Ready(seconds), ModelState::Absent);
-            (self.say)(status(role, name, state));
+        let state =
+            |reason: Option<&str>| reason.map_or(ModelState::Ready(seconds), |why| ModelState::Absent(why.to_owned()));
+        (self.say)(status("tagger", TAGGER, state(models.tagger.as_ref().err().map(String::as_str))));
+        for slot in slots {
+            let name = rankers.slot(slot).name();
+            (self.say)(status(slot.name(), &name, state(models.reason(slot))));
         }
         self.pipeline.set_models(models);
     }
@@ -226,7 +231,7 @@ impl Worker {
         let Some(ask) = self.last.clone() else { return };
         let generation = ask.generation;
         let mut listener =
-            Teller { say: &self.say, signals: &self.signals, generation, began: Instant::now(), stage: "" };
+            Teller { say: &self.say, signals: &self.signals, generation, began: Instant::now(), first: 0, stage: "" };
         if listener.outdated() {
             return;
         }
@@ -241,6 +246,8 @@ struct Teller<'a> {
     signals: &'a Signals,
     generation: u64,
     began: Instant,
+    /// Units that were done when the stage began: they came from the cache and say nothing of its speed.
+    first: usize,
     stage: &'static str,
 }
 
@@ -259,11 +266,12 @@ impl Listener for Teller<'_> {
 
     fn progress(&mut self, what: &'static str, done: usize, total: usize) {
         if self.stage != what {
-            self.stage = what;
+            (self.stage, self.first) = (what, done);
             self.began = Instant::now();
         }
         let seconds = self.began.elapsed().as_secs_f64();
-        let left = (done > 0 && seconds > 0.2).then(|| seconds / done as f64 * total.saturating_sub(done) as f64);
+        let made = done.saturating_sub(self.first);
+        let left = (made > 0 && seconds > 0.2).then(|| seconds / made as f64 * total.saturating_sub(done) as f64);
         (self.say)(Event::Progress(Progress {
             what: what.to_owned(),
             done: done as u64,

@@ -1,5 +1,5 @@
-//! The retrieval-side figures of the first paper on a set of questions: found, position of the first gold, and what
-//! survives a budget in several orders. Every order and cut goes through the same code as the screen.
+//! The figures of the first paper that need no answers, on a set of questions: found, position of the first gold, and
+//! what survives a budget in several orders. Every order and cut goes through the same code as the screen.
 
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ pub fn settings() -> Settings {
 }
 
 /// The orders whose survival is measured.
-pub const ORDERS: [Fusion; 5] = [Fusion::Order, Fusion::Match, Fusion::Dense, Fusion::Colbert, Fusion::Z];
+pub const ORDERS: [Fusion; COUNT] =
+    [Fusion::Order, Fusion::Match, Fusion::Dense, Fusion::Colbert, Fusion::Z, Fusion::Ce, Fusion::Rrf];
+const COUNT: usize = 7;
 
 /// Sums over questions.
 #[derive(Debug, Clone, Default)]
@@ -37,17 +39,19 @@ pub struct Tally {
     /// Number of candidates, a question each.
     pub candidates: Vec<u32>,
     /// By [`ORDERS`]: gold passages that survive.
-    pub survived: [usize; 5],
+    pub survived: [usize; COUNT],
     /// By [`ORDERS`]: sum over questions of the share of gold that survives.
-    pub survived_share: [f64; 5],
+    pub survived_share: [f64; COUNT],
     /// By [`ORDERS`]: false when an order could not be made for want of a model.
-    pub measured: [bool; 5],
+    pub measured: [bool; COUNT],
+    /// Spearman's rank correlation of the cross-encoder and ColBERT over the candidates, a question each.
+    pub spearman: Vec<f64>,
 }
 
 impl Tally {
     /// Nothing counted yet.
     pub fn new() -> Self {
-        Self { measured: [true; 5], ..Self::default() }
+        Self { measured: [true; COUNT], ..Self::default() }
     }
 
     /// Count one question.
@@ -72,6 +76,8 @@ impl Tally {
             let absent = match fusion {
                 Fusion::Colbert | Fusion::Z => scored.colbert.scored() == 0,
                 Fusion::Dense => scored.dense.scored() == 0,
+                Fusion::Ce => scored.ce.scored() == 0,
+                Fusion::Rrf => scored.ce.scored() == 0 || scored.colbert.scored() == 0,
                 _ => false,
             };
             if absent {
@@ -81,6 +87,9 @@ impl Tally {
                 continue;
             }
             let trace = Trace::new(Arc::clone(scored), Settings { fusion, ..settings() });
+            if fusion == Fusion::Rrf {
+                self.spearman.extend(trace.agreement().map(|agreement| agreement.spearman));
+            }
             // Nothing matched means nothing is retrieved; the unranked orders must not profit from the fallback.
             let unranked = matches!(fusion, Fusion::Order | Fusion::Match);
             let kept = if unranked && matches.is_empty() { 0 } else { trace.gold().kept as usize };
@@ -111,6 +120,12 @@ impl Tally {
     pub fn survival_by_question(&self, slot: usize) -> Option<f64> {
         let measured = self.measured.get(slot).copied().unwrap_or(false);
         measured.then(|| self.survived_share.get(slot).copied().unwrap_or(0.0) / self.questions.max(1) as f64)
+    }
+
+    /// Mean over questions of Spearman's correlation; `None` when no question has both rankers.
+    pub fn mean_spearman(&self) -> Option<f64> {
+        let count = self.spearman.len();
+        (count > 0).then(|| self.spearman.iter().sum::<f64>() / count as f64)
     }
 
     /// Mean, 95th percentile (nearest rank) and maximum of the candidates.

@@ -13,7 +13,7 @@ use half::slice::HalfFloatSliceExt;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
-use super::{ModelId, PairScore, TokenVectors};
+use super::{ModelId, PairScore, Side, TokenVectors};
 
 /// Marks the file as ours (`msft` in ASCII).
 const APPLICATION: i32 = 0x6d73_6674;
@@ -33,10 +33,14 @@ const SCHEMA: &str = "
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// Vectors of a passage, cut at `max_tokens`.
+    /// Vectors of a text of one side, passages cut at `max_tokens`.
     #[must_use]
-    pub fn passage(model: &ModelId, max_tokens: usize, text: &str) -> Self {
-        Self::digest(&["passage", &model.hash, &max_tokens.to_string(), text])
+    pub fn text(side: Side, model: &ModelId, max_tokens: usize, text: &str) -> Self {
+        let side = match side {
+            Side::Question => "question",
+            Side::Passage => "passage",
+        };
+        Self::digest(&[side, &model.hash, &max_tokens.to_string(), text])
     }
 
     /// Score of a pair, cut at `max_tokens`.

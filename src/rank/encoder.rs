@@ -58,7 +58,7 @@ impl Network {
         let encoder = encoder(&config, family, &weights)
             .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
         Ok(Self {
-            name: folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            name: folder_name(folder),
             tokenizer: ModelTokenizer::load(&folder.join("tokenizer.json"))?,
             max_tokens: longest(folder, config.positions())?,
             config,
@@ -68,6 +68,17 @@ impl Network {
             hash: sha256_of(&path)?,
         })
     }
+}
+
+/// The name that a model gets from its folder, fit for a screen.
+pub(crate) fn folder_name(folder: &Path) -> String {
+    // `models/.` and `..` have a name only on disk.
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().unwrap_or(whole.as_os_str()).to_string_lossy();
+    let hostile = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    name.replace(hostile, "\u{fffd}")
 }
 
 /// Longest input that the tokenizer's settings allow, at most what positions reach.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::bert::Bert;
 use super::config::{Config, Family};
-use super::encoder::{Encoder, Keep, naming};
+use super::encoder::{Encoder, Keep, folder_name, naming};
 use super::error::words;
 use super::kernels::unit;
 use super::tokenizer::{ModelTokenizer, Rows};
@@ -35,7 +35,7 @@ impl MiniLm {
         let path = weights_file(folder)?;
         let bert = Bert::load(&config, &Weights::open(&path)?, &naming(&config, Family::Bert))
             .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
-        let id = ModelId { name: "all-MiniLM-L6-v2".to_owned(), hash: sha256_of(&path)? };
+        let id = ModelId { name: folder_name(folder), hash: sha256_of(&path)? };
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
         Ok(Self { id, max_tokens, tokenizer: Arc::new(tokenizer), bert })
     }

@@ -25,6 +25,7 @@ mod weights;
 pub use bi_encoder::{BiEncoder, Prefixes};
 pub use cache::{Cache, CacheKey};
 pub use colbert::ColBert;
+pub(crate) use encoder::folder_name;
 pub use error::RankError;
 pub use maxsim::{MaxSim, PassageScore, PassageVectors, TokenMatch, cosine, maxsim, maxsim_matches};
 pub use minilm::MiniLm;
@@ -135,11 +136,11 @@ pub trait TextEncoder: Send + Sync {
 pub struct TokenVectors {
     /// Numbers a vector.
     pub dim: usize,
-    /// Vectors, that is tokens without specials.
+    /// Vectors, that is tokens without specials; 0 from a model that gives one vector a text only.
     pub tokens: usize,
     /// `tokens` x `dim`, row-major, each row of unit length.
     pub vectors: Vec<f32>,
-    /// `dim` numbers of unit length: the mean over all tokens, specials included.
+    /// `dim` numbers of unit length, pooled as the model was trained; zeros from a model that gives none.
     pub sentence: Vec<f32>,
     /// Tokens that did not fit into the model.
     pub clipped: u32,

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use memsift::engine::{Listener, Models, Pipeline};
+use memsift::engine::{Listener, Models, Pipeline, RankerChoice};
 use memsift::history::{Conversation, Session as HistorySession, Turn};
 use memsift::moment::Moment;
 use memsift::rank::Cache;
@@ -73,8 +73,8 @@ fn frames(c: &mut Criterion) {
 
 fn question(c: &mut Criterion) {
     let conversation = long(600);
-    let models = Models::load(&common::models_dir());
-    assert!(models.encoder.is_ok());
+    let models = Models::load(&RankerChoice::small(&common::models_dir()).unwrap());
+    assert!(models.colbert.is_ok());
     let mut pipeline = Pipeline::new(models, Cache::in_memory());
     let settings = Settings::default();
     let mut ask = |text: &str| {
