@@ -1,6 +1,7 @@
 //! The command line: what was typed, and which command it means. Knows every command by name; the work is theirs.
 
 mod ask;
+mod cache;
 mod demo;
 mod import;
 mod knobs;
@@ -42,6 +43,9 @@ enum Command {
     Ask(ask::AskArgs),
     /// Read conversation histories into a memsift database.
     Import(import::ImportArgs),
+    /// Look at or empty the cache of what models computed.
+    #[command(subcommand)]
+    Cache(cache::CacheCommand),
     /// List, fetch and check models.
     #[command(subcommand)]
     Models(models::ModelsCommand),
@@ -106,6 +110,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Demo(demo)) => demo::run(&demo),
         Some(Command::Ask(ask)) => ask::run(&ask),
         Some(Command::Import(import)) => import::run(&import),
+        Some(Command::Cache(command)) => cache::run(&command),
         Some(Command::Models(command)) => models::run(&command),
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Keys) => output::print(&screen::keys()),

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -21,6 +21,10 @@ const APPLICATION: i32 = 0x6d73_6674;
 const VERSION: i32 = 1;
 /// Default bound of the file's size in bytes.
 const DEFAULT_LIMIT: u64 = 2 << 30;
+/// Longest wait for another process that is writing.
+const BUSY: Duration = Duration::from_secs(2);
+/// After such a wait was in vain, nothing is written for this long, so that scoring does not crawl.
+const PAUSE: Duration = Duration::from_secs(30);
 
 const SCHEMA: &str = "
     CREATE TABLE vectors (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, dim INTEGER NOT NULL,
@@ -72,7 +76,23 @@ struct Inner {
     path: Option<PathBuf>,
     limit: u64,
     writable: bool,
+    paused: Option<Instant>,
     notices: Vec<String>,
+}
+
+/// What a cache file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheInfo {
+    /// Bytes on disk, with what SQLite keeps beside the file.
+    pub bytes: u64,
+    /// Bound of the entries' size in bytes.
+    pub limit: u64,
+    /// Texts whose vectors are kept.
+    pub vectors: u64,
+    /// Pairs whose score is kept.
+    pub scores: u64,
+    /// Files that were renamed because they were no usable cache.
+    pub set_aside: Vec<PathBuf>,
 }
 
 impl Cache {
@@ -86,8 +106,14 @@ impl Cache {
     /// [`Cache::open`] with another bound of the file's size, in bytes; the oldest entries go first.
     #[must_use]
     pub fn open_with_limit(path: &Path, limit: u64) -> Self {
-        let mut inner =
-            Inner { connection: None, path: Some(path.to_owned()), limit, writable: true, notices: Vec::new() };
+        let mut inner = Inner {
+            connection: None,
+            path: Some(path.to_owned()),
+            limit,
+            writable: true,
+            paused: None,
+            notices: Vec::new(),
+        };
         if let Some(parent) = path.parent() {
             // When this fails, opening fails too, and says more.
             let _ = std::fs::create_dir_all(parent);
@@ -105,6 +131,7 @@ impl Cache {
             path: None,
             limit: DEFAULT_LIMIT,
             writable: true,
+            paused: None,
             notices: Vec::new(),
         };
         Self { inner: Mutex::new(inner) }
@@ -176,6 +203,33 @@ impl Cache {
             }
             Ok(())
         });
+    }
+
+    /// What is in it; `None` when it cannot be read, which [`Cache::notices`] explains.
+    #[must_use]
+    pub fn info(&self) -> Option<CacheInfo> {
+        let mut inner = self.lock();
+        let count = |connection: &Connection, table: &str| {
+            connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
+        };
+        let (vectors, scores) =
+            inner.run(|connection| Ok((count(connection, "vectors")?, count(connection, "scores")?)))?;
+        let (bytes, set_aside) = inner.path.as_deref().map(on_disk).unwrap_or_default();
+        Some(CacheInfo { bytes, limit: inner.limit, vectors: vectors as u64, scores: scores as u64, set_aside })
+    }
+
+    /// Removes every entry and gives the space back. False when that was not possible, which [`Cache::notices`]
+    /// explains.
+    #[must_use]
+    pub fn clear(&self) -> bool {
+        let mut inner = self.lock();
+        let cleared = inner.run(|connection| {
+            connection.execute_batch("BEGIN IMMEDIATE; DELETE FROM vectors; DELETE FROM scores; COMMIT;")?;
+            // Other processes may be reading; then the space is used again instead of given back.
+            let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);");
+            Ok(())
+        });
+        cleared.is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -260,9 +314,10 @@ impl Inner {
     }
 
     fn write(&mut self, work: impl Fn(&Connection) -> rusqlite::Result<()>) {
-        if !self.writable {
+        if !self.writable || self.paused.is_some_and(|since| since.elapsed() < PAUSE) {
             return;
         }
+        self.paused = None;
         let limit = self.limit;
         self.run(|connection| {
             let transaction =
@@ -275,10 +330,15 @@ impl Inner {
 
     fn note_failure(&mut self, error: &rusqlite::Error) {
         // Another process writes longer than we wait: this time goes without the cache, the next may not.
-        let busy = matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked));
-        if self.writable && !busy {
+        let path = self.path.as_deref().unwrap_or(Path::new("in memory")).display();
+        if matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)) {
+            self.paused = Some(Instant::now());
+            let waited = BUSY.as_secs();
+            self.notices.push(format!(
+                "the cache '{path}' has been locked by another process for {waited} s; results are not kept meanwhile"
+            ));
+        } else if self.writable {
             self.writable = false;
-            let path = self.path.as_deref().unwrap_or(Path::new("in memory")).display();
             self.notices
                 .push(format!("the cache '{path}' takes nothing new ({error}); check free space and permissions"));
         }
@@ -287,7 +347,7 @@ impl Inner {
 
 /// Sets the connection up and the tables when the file is new; false when the file belongs to something else.
 fn prepare(connection: &Connection) -> rusqlite::Result<bool> {
-    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.busy_timeout(BUSY)?;
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0));
     let ours = |application, version| application == APPLICATION && version == VERSION;
     if ours(number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
@@ -341,6 +401,23 @@ fn evict(connection: &Connection, limit: u64) -> rusqlite::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Bytes of a database file and of what SQLite keeps beside it, and the files set aside from it.
+fn on_disk(path: &Path) -> (u64, Vec<PathBuf>) {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let entries = path.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let (mut bytes, mut set_aside) = (0, Vec::new());
+    for entry in entries {
+        let entry_name = entry.file_name().to_string_lossy().into_owned();
+        match entry_name.strip_prefix(&name) {
+            Some("" | "-wal" | "-shm" | "-journal") => bytes += entry.metadata().map_or(0, |found| found.len()),
+            Some(end) if end.starts_with(".set-aside") => set_aside.push(entry.path()),
+            _ => {}
+        }
+    }
+    set_aside.sort();
+    (bytes, set_aside)
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {

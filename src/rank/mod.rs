@@ -23,7 +23,7 @@ mod tokenizer;
 mod weights;
 
 pub use bi_encoder::{BiEncoder, Prefixes};
-pub use cache::{Cache, CacheKey};
+pub use cache::{Cache, CacheInfo, CacheKey};
 pub use colbert::ColBert;
 pub(crate) use encoder::folder_name;
 pub use error::RankError;
