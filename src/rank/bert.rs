@@ -10,7 +10,7 @@ use super::encoder::{Encoder, Keep};
 use super::kernels::{self, Attention, Columns, Norm, Texts};
 use super::relative::RelativePositions;
 use super::tokenizer::Rows;
-use super::weights::Weights;
+use super::weights::{Table, Weights};
 
 /// Rows that go through the layers at once: enough to fill the matrix kernels, few enough to stay near the caches.
 const ROWS_A_PASS: usize = 512;
@@ -38,7 +38,7 @@ pub(super) struct Naming {
 /// What tokens start from. Adapters leave it alone, so an adapted encoder shares it with its base.
 struct Embeddings {
     hidden: usize,
-    words: Vec<f32>,
+    words: Table,
     /// Empty when the family has none.
     positions: Vec<f32>,
     first_position: usize,
@@ -86,10 +86,9 @@ impl Bert {
             true => weights.numbers(&format!("embeddings.{name}_embeddings.weight")),
             false => Ok(Vec::new()),
         };
-        let words = weights.shaped("embeddings.word_embeddings.weight", &[config.vocab_size, hidden])?;
         let embeddings = Embeddings {
             hidden,
-            words: words.flatten_all()?.to_vec1()?,
+            words: weights.table("embeddings.word_embeddings.weight", config.vocab_size, hidden)?,
             positions: table(naming.positions, "position")?,
             first_position: naming.first_position,
             segments: table(naming.segments, "token_type")?,
@@ -178,7 +177,7 @@ impl Embeddings {
                 let position = position + self.first_position;
                 let token = rows.ids.get(at).zip(rows.segments.get(at));
                 let row = token.and_then(|(&id, &segment)| {
-                    let mut row = self.words.get(id as usize * h..(id as usize + 1) * h)?.to_vec();
+                    let mut row = self.words.row(id as usize, h)?;
                     // A family with one segment gives it to all tokens.
                     let segment = if self.segments.len() > h { segment as usize } else { 0 };
                     for (table, at) in [(&self.positions, position), (&self.segments, segment)] {

@@ -54,9 +54,15 @@ impl Network {
         let unsupported = |reason| RankError::Unsupported { path: folder.join("config.json"), reason };
         let family = config.family().map_err(unsupported)?;
         let path = weights_file(folder)?;
-        let weights = Weights::open(&path)?.below(family.prefix());
-        let encoder = encoder(&config, family, &weights)
-            .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
+        let read = || {
+            let weights = Weights::open(&path)?.below(family.prefix());
+            let encoder = encoder(&config, family, &weights)
+                .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
+            Ok::<_, RankError>((weights, encoder))
+        };
+        // The file is read twice, once for its digest: the second time it comes from the system's memory.
+        let (read, hash) = rayon::join(read, || sha256_of(&path));
+        let (weights, encoder) = read?;
         Ok(Self {
             name: folder_name(folder),
             tokenizer: ModelTokenizer::load(&folder.join("tokenizer.json"))?,
@@ -65,7 +71,7 @@ impl Network {
             family,
             encoder,
             weights: weights.whole(),
-            hash: sha256_of(&path)?,
+            hash: hash?,
         })
     }
 }

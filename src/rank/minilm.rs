@@ -33,9 +33,12 @@ impl MiniLm {
         let config = Config::load(folder)?;
         let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let path = weights_file(folder)?;
-        let bert = Bert::load(&config, &Weights::open(&path)?, &naming(&config, Family::Bert))
-            .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
-        let id = ModelId { name: folder_name(folder), hash: sha256_of(&path)? };
+        let read = || {
+            Bert::load(&config, &Weights::open(&path)?, &naming(&config, Family::Bert))
+                .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })
+        };
+        let (bert, hash) = rayon::join(read, || sha256_of(&path));
+        let (bert, id) = (bert?, ModelId { name: folder_name(folder), hash: hash? });
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
         Ok(Self { id, max_tokens, tokenizer: Arc::new(tokenizer), bert })
     }

@@ -8,6 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use candle_core::{DType, Device, Tensor, bail};
+use half::{bf16, f16};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -112,6 +113,11 @@ impl<'a> Weights<'a> {
 
     /// One tensor, converted to f32.
     pub(super) fn tensor(&self, name: &str) -> candle_core::Result<Tensor> {
+        self.stored(name)?.to_dtype(DType::F32)
+    }
+
+    /// One tensor in the precision that it is stored in.
+    pub(super) fn stored(&self, name: &str) -> candle_core::Result<Tensor> {
         let name = format!("{}{name}", self.prefix);
         let Some(entry) = self.entries.get(&name) else { bail!("it has no tensor '{name}'") };
         let dtype = match entry.dtype.as_str() {
@@ -127,21 +133,54 @@ impl<'a> Weights<'a> {
             bail!("its tensor '{name}' is not as long as its shape says");
         }
         let bytes = self.source.borrow_mut().read(self.start + from, to - from)?;
-        Tensor::from_raw_buffer(&bytes, dtype, &entry.shape, &Device::Cpu)?.to_dtype(DType::F32)
+        Tensor::from_raw_buffer(&bytes, dtype, &entry.shape, &Device::Cpu)
     }
 
-    /// One tensor that must have this shape.
+    /// One tensor that must have this shape, converted to f32.
     pub(super) fn shaped(&self, name: &str, shape: &[usize]) -> candle_core::Result<Tensor> {
-        let tensor = self.tensor(name)?;
+        self.of_shape(name, shape)?.to_dtype(DType::F32)
+    }
+
+    fn of_shape(&self, name: &str, shape: &[usize]) -> candle_core::Result<Tensor> {
+        let tensor = self.stored(name)?;
         if tensor.dims() != shape {
             bail!("its tensor '{}{name}' has shape {:?} where {shape:?} was expected", self.prefix, tensor.dims());
         }
         Ok(tensor)
     }
 
+    /// One matrix in the precision that it is stored in: a large table need not lie in memory at twice its size.
+    pub(super) fn table(&self, name: &str, rows: usize, columns: usize) -> candle_core::Result<Table> {
+        let flat = self.of_shape(name, &[rows, columns])?.flatten_all()?;
+        Ok(match flat.dtype() {
+            DType::F16 => Table::Half(flat.to_vec1()?),
+            DType::BF16 => Table::Brain(flat.to_vec1()?),
+            _ => Table::Single(flat.to_dtype(DType::F32)?.to_vec1()?),
+        })
+    }
+
     /// The numbers of one tensor, row-major.
     pub(super) fn numbers(&self, name: &str) -> candle_core::Result<Vec<f32>> {
         self.tensor(name)?.flatten_all()?.to_vec1()
+    }
+}
+
+/// A matrix of which single rows are wanted.
+pub(super) enum Table {
+    Single(Vec<f32>),
+    Half(Vec<f16>),
+    Brain(Vec<bf16>),
+}
+
+impl Table {
+    /// One row of this length; `None` behind the end.
+    pub(super) fn row(&self, at: usize, length: usize) -> Option<Vec<f32>> {
+        let range = at * length..(at + 1) * length;
+        Some(match self {
+            Self::Single(numbers) => numbers.get(range)?.to_vec(),
+            Self::Half(numbers) => numbers.get(range)?.iter().map(|number| number.to_f32()).collect(),
+            Self::Brain(numbers) => numbers.get(range)?.iter().map(|number| number.to_f32()).collect(),
+        })
     }
 }
 
