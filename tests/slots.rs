@@ -262,3 +262,44 @@ fn a_stop_is_heard_within_a_batch_and_what_was_scored_is_kept() {
     let whole = ask(&mut pipeline, &conversation, QUESTION);
     assert_eq!(slow.count() + made, whole.retrieval.candidates.len(), "what was scored before the stop is kept");
 }
+
+fn memsift(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_memsift"))
+        .args(args)
+        .env("MEMSIFT_MODELS", dir.join("models"))
+        .env("MEMSIFT_DATA", dir)
+        .env("MEMSIFT_CACHE", dir.join("cache"))
+        .env_remove("MEMSIFT_PROFILE")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn flags_choose_the_models_and_a_wrong_one_is_a_fault_of_what_was_typed() {
+    let dir = tempfile::tempdir().unwrap();
+    sample(dir.path());
+    let db = dir.path().join("sample.db").display().to_string();
+    let (ce, colbert) = (folder("modernbert-ce").unwrap(), folder("modernbert-colbert").unwrap());
+    let ask = ["ask", QUESTION, "--db", &db];
+    let (code, said, _) = memsift(dir.path(), &[&ask[..], &["--ce", &ce, "--colbert", &colbert]].concat());
+    assert_eq!(code, Some(0));
+    assert!(
+        said.contains("\nce        modernbert-ce: ") && said.contains("\ncolbert   modernbert-colbert: "),
+        "{said}"
+    );
+    let (code, said, _) = memsift(dir.path(), &[&ask[..], &["--ce", "none"]].concat());
+    assert_eq!(code, Some(0));
+    assert!(said.contains("\nce        no ce model was wanted\n"), "{said}");
+    for (flags, words) in [
+        (["--profile", "huge"], "there is no profile 'huge': choose one of small"),
+        (["--ce", "no-such-model"], "--ce 'no-such-model' is neither a known model nor a folder"),
+        (["--colbert", "small-cross-encoder"], "'small-cross-encoder' cannot fill --colbert"),
+    ] {
+        let (code, said, complaint) = memsift(dir.path(), &[&ask[..], &flags].concat());
+        assert_eq!((code, said.as_str()), (Some(2), ""), "{flags:?}");
+        assert!(complaint.starts_with("memsift: ") && complaint.contains(words), "{complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    }
+}
