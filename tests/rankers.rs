@@ -81,6 +81,30 @@ fn modernbert_scores_as_transformers_does() {
     cross_encoder("modernbert-ce");
 }
 
+#[test]
+fn modernbert_with_its_head_on_the_first_token_does_too() {
+    #[derive(Deserialize)]
+    struct Logits {
+        first_token_logits: Vec<f32>,
+    }
+    let changed = tempfile::tempdir().unwrap();
+    for file in ["tokenizer.json", "tokenizer_config.json", "model.safetensors"] {
+        std::fs::copy(folder("modernbert-ce").join(file), changed.path().join(file)).unwrap();
+    }
+    let config = std::fs::read_to_string(folder("modernbert-ce").join("config.json")).unwrap();
+    let (mean, first) = (r#""classifier_pooling": "mean""#, r#""classifier_pooling": "cls""#);
+    assert!(config.contains(mean));
+    std::fs::write(changed.path().join("config.json"), config.replace(mean, first)).unwrap();
+    let model = SequenceClassifier::load(changed.path()).unwrap();
+    let (pairs, logits): (Pairs, Logits) = (reference("modernbert-ce"), reference("modernbert-ce"));
+    assert_eq!(pairs.pairs.len(), logits.first_token_logits.len());
+    for (pair, wanted) in pairs.pairs.iter().zip(&logits.first_token_logits) {
+        let found = model.score(&pair.question, &[&pair.passage]).unwrap()[0].logit;
+        assert!((found - wanted).abs() < 1e-4, "{found} {wanted}");
+        assert!((found - pair.logit).abs() > 1e-4, "the poolings differ");
+    }
+}
+
 #[derive(Deserialize)]
 struct Late {
     queries: Vec<LateText>,
