@@ -77,9 +77,10 @@ fn check() -> anyhow::Result<()> {
 fn fetch(names: &[String], offline: bool) -> anyhow::Result<()> {
     let registry = Registry::built_in()?;
     let wanted = if names.is_empty() {
-        registry.models.iter().collect()
+        registry.small_set()?
     } else {
-        names.iter().map(|name| registry.model(name)).collect::<Result<Vec<_>, _>>()?
+        let sets = names.iter().map(|name| registry.set(name)).collect::<Result<Vec<_>, _>>()?;
+        sets.into_iter().flatten().collect()
     };
     for model in wanted {
         pull_one(model, offline)?;
@@ -90,7 +91,7 @@ fn fetch(names: &[String], offline: bool) -> anyhow::Result<()> {
 /// Fetch what is missing of the small set, with a bar. Returns the reason when something stays missing.
 pub fn fetch_small_set() -> Result<(), String> {
     let registry = Registry::built_in().map_err(|error| error.to_string())?;
-    for model in &registry.models {
+    for model in registry.small_set().map_err(|error| error.to_string())? {
         pull_one(model, false).map_err(|error| format!("{error:#}"))?;
     }
     Ok(())

@@ -6,6 +6,8 @@
 mod dirs;
 mod error;
 mod hub;
+mod manifest;
+mod own;
 mod package;
 mod pull;
 mod registry;
@@ -13,7 +15,10 @@ mod state;
 
 pub use dirs::models_dir;
 pub use error::ModelError;
+pub use own::LIST;
 pub use pull::{PullOptions, PullProgress, Pulled, Source, Stage, pull};
-pub use registry::{Architecture, HubSource, ModelFile, ModelSpec, PackageSource, PrefixSpec, Profile, Registry, Role};
+pub use registry::{
+    Architecture, HubSource, ModelFile, ModelSpec, Origin, PackageSource, PrefixSpec, Profile, Registry, Role,
+};
 pub use state::{State, state, verify};
 pub(crate) use state::{digest, hex};

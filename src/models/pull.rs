@@ -135,14 +135,25 @@ pub fn pull(
         None => Err(ModelError::Unreachable {
             model: model.name.clone(),
             tried: if tried.is_empty() { "no source is known".to_owned() } else { tried.join("; ") },
-            files: model.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", "),
-            folder,
+            by_hand: by_hand(model, &folder),
         }),
     }
 }
 
 fn offline(model: &ModelSpec, folder: PathBuf, missing: &str) -> ModelError {
-    ModelError::Offline { model: model.name.clone(), folder, missing: missing.to_owned() }
+    let by_hand = by_hand(model, &folder);
+    ModelError::Offline { model: model.name.clone(), folder, missing: missing.to_owned(), by_hand }
+}
+
+/// How a person brings the files. Where the list does not know what they must be, they have to be imported.
+fn by_hand(model: &ModelSpec, folder: &Path) -> String {
+    if model.needs.is_empty() {
+        let files = model.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+        format!("put {files} into '{}' by hand", folder.display())
+    } else {
+        let (files, name) = (model.needs.join(", "), &model.name);
+        format!("bring a folder with {files} in with 'memsift models import FOLDER --name {name}'")
+    }
 }
 
 /// The right to write a model. The lock ends with the process, however that ends.
