@@ -37,6 +37,20 @@ pub enum ModelError {
         /// The model.
         name: String,
     },
+    /// What was given to be imported is no model, or not the one it should be.
+    #[error("'{}' cannot be imported: {reason}", path.display())]
+    Import {
+        /// The folder or archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is nothing to remove.
+    #[error("nothing of model '{name}' is in the models directory, so there is nothing to remove")]
+    NotInstalled {
+        /// The model.
+        name: String,
+    },
     /// A file or folder could not be read or written.
     #[error("cannot {action} '{}': {source}; check free space and permissions", path.display())]
     File {
@@ -92,7 +106,10 @@ impl ModelError {
     /// Whether what was typed or given is at fault, not the machine or the network.
     #[must_use]
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::UnknownModel { .. } | Self::Registry { .. })
+        matches!(
+            self,
+            Self::UnknownModel { .. } | Self::Registry { .. } | Self::Import { .. } | Self::NotInstalled { .. }
+        )
     }
 
     /// Adds to an I/O error what was done to which path.

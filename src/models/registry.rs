@@ -307,6 +307,9 @@ impl ModelSpec {
         if !self.files.is_empty() && !(self.needs.is_empty() && self.may_have.is_empty()) {
             return Err(format!("'{}' has 'files' and, for the same, 'needs' or 'may-have'", self.name));
         }
+        if self.files.is_empty() && self.package.is_some() {
+            return Err(format!("'{}' has a 'package', but not the 'files' to take out of it", self.name));
+        }
         let names: Vec<_> = self.files.iter().map(|file| &file.name).chain(&self.needs).chain(&self.may_have).collect();
         for (at, name) in names.iter().enumerate() {
             if !plain_path(name) {

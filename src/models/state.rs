@@ -106,3 +106,16 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         text
     })
 }
+
+/// Bytes of all files below a folder, as far as they can be seen; they may vanish while they are counted.
+pub(super) fn bytes_under(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries
+        .filter_map(Result::ok)
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => bytes_under(&entry.path()),
+            Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |found| found.len()),
+            _ => 0,
+        })
+        .sum()
+}
