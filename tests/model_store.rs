@@ -18,6 +18,9 @@ fn fixture(name: &str) -> PathBuf {
 /// A models directory.
 struct Store(TempDir);
 
+/// What a test does to a copy of a fixture.
+type Spoil<'a> = &'a dyn Fn(&Path);
+
 /// Exit code, standard output, standard error.
 type Said = (i32, String, String);
 
@@ -227,7 +230,7 @@ fn a_name_is_used_once_and_a_role_can_be_said() {
 #[test]
 fn what_cannot_be_used_is_refused_in_one_sentence() {
     let (store, place) = (Store::new(), tempfile::tempdir().unwrap());
-    let spoilt = |name: &str, spoil: &dyn Fn(&Path)| {
+    let spoilt = |name: &str, spoil: Spoil<'_>| {
         let folder = copy(name, &tempfile::tempdir_in(place.path()).unwrap().keep());
         spoil(&folder);
         folder
@@ -254,7 +257,7 @@ fn what_cannot_be_used_is_refused_in_one_sentence() {
     let unprojected = |folder: &Path| {
         fs::copy(fixture("bert-dense-cls").join("model.safetensors"), folder.join("model.safetensors")).unwrap();
     };
-    let rows: [(&str, &dyn Fn(&Path), &str); 13] = [
+    let rows: [(&str, Spoil<'_>, &str); 13] = [
         ("bert-ce", &pickle, "a format that can carry programs; convert them to model.safetensors"),
         ("bert-ce", &gone("model.safetensors"), "it has no model.safetensors"),
         ("bert-ce", &gone("tokenizer.json"), "it has no tokenizer.json; save it with a fast tokenizer"),
@@ -426,6 +429,22 @@ fn a_list_of_ones_own_is_merged_and_repeats_no_name() {
 #[test]
 fn offline_no_model_is_asked_for() {
     let store = Store::new();
+    fs::create_dir_all(store.dir().join("gte-base")).unwrap();
+    fs::write(store.dir().join("gte-base/config.json"), "{}").unwrap();
+    assert!(store.run(&["list"]).1.contains("files that nobody vouches for; run 'memsift models pull gte-base'"));
+    store.refuses(&fixture("bert-dense-mean"), &["--name", "gte-base"], "run 'memsift models remove gte-base' first");
+    for (flag, variable) in [(Some("--offline"), ""), (None, "1")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memsift"));
+        command.args(["demo", "--prepare"]).args(flag).env("MEMSIFT_OFFLINE", variable);
+        command
+            .env("MEMSIFT_MODELS", store.dir())
+            .env("MEMSIFT_DATA", store.0.path())
+            .env("HF_ENDPOINT", "http://[::1]:1");
+        let output = command.output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && err.contains("going on without all models"), "{err}");
+        assert!(err.contains("memsift runs offline"), "{err}");
+    }
     let (code, _, err) = store.run(&["pull", "fast"]);
     assert_eq!(code, 1);
     assert!(err.contains("model 'ms-marco-MiniLM-L6-v2' is not complete") && err.contains("MEMSIFT_OFFLINE"), "{err}");

@@ -170,6 +170,9 @@ fn words(model: &ModelSpec, state: &State, dir: &Path) -> String {
         (State::Ready, None) => "installed".to_owned(),
         (State::Missing { .. }, _) if absent(model, dir) => "not installed".to_owned(),
         (State::Missing { files }, _) if model.origin == Origin::Imported => damaged(name, &files.join(", ")),
+        (State::Missing { .. }, _) if model.files.is_empty() => {
+            format!("files that nobody vouches for; run 'memsift models pull {name}'")
+        }
         (State::Missing { files }, _) => {
             format!("missing: {} of its files; run 'memsift models pull {name}'", files.len())
         }

@@ -55,10 +55,13 @@ pub fn import(
     let Some(name) = name else {
         return Err(refuse("its name cannot be that of a folder; give it another with --name".to_owned()));
     };
-    let known = known(&registry, &name, dir).map_err(refuse)?;
+    let mut known = spec(&registry, &name, dir).map_err(refuse)?;
     let Some(turn) = Turn::wait(&name, dir, options.lock_timeout, || false)? else {
         return Err(refuse("another process is writing it".to_owned()));
     };
+    if turn.waited {
+        known = spec(&registry, &name, dir).map_err(refuse)?;
+    }
     let staging = turn.folder(&name, dir, "import");
     let empty = |folder: &Path| match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(ModelError::file("remove", folder)(error)),
@@ -86,12 +89,13 @@ pub fn import(
 }
 
 /// The model of that name in the list, if there is one, when it may be brought in.
-fn known<'r>(registry: &'r Registry, name: &str, dir: &Path) -> Result<Option<&'r ModelSpec>, String> {
+fn spec<'r>(registry: &'r Registry, name: &str, dir: &Path) -> Result<Option<&'r ModelSpec>, String> {
     let known = registry.models.iter().find(|model| model.name == name);
     let installed = match known {
         Some(model) if model.base.is_some() => return Err(format!("'{name}' is part of the program")),
-        Some(model) => model.origin == Origin::Imported || state(model, dir) == State::Ready,
-        None => dir.join(name).exists(),
+        // Files of a pinned model that are there already do no harm: they must be what the list says.
+        Some(model) if model.needs.is_empty() && model.origin != Origin::Imported => state(model, dir) == State::Ready,
+        Some(_) | None => dir.join(name).exists(),
     };
     if installed {
         return Err(format!(

@@ -304,7 +304,8 @@ impl ModelSpec {
         if self.files.is_empty() && self.needs.is_empty() && self.base.is_none() {
             return Err(format!("'{}' has neither 'files' nor 'needs'", self.name));
         }
-        if !self.files.is_empty() && !(self.needs.is_empty() && self.may_have.is_empty()) {
+        let names_only = !self.needs.is_empty() || !self.may_have.is_empty();
+        if !self.files.is_empty() && names_only {
             return Err(format!("'{}' has 'files' and, for the same, 'needs' or 'may-have'", self.name));
         }
         if self.files.is_empty() && self.package.is_some() {
