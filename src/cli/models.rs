@@ -197,7 +197,7 @@ fn check() -> anyhow::Result<()> {
         let needed = small.iter().any(|small| small.name == model.name);
         broken += usize::from(found != State::Ready && (needed || !absent(model, &dir)));
         let found = match found {
-            State::Ready => "every file is as it should be".to_owned(),
+            State::Ready if model.base.is_none() => "every file is as it should be".to_owned(),
             found => words(model, &found, &dir),
         };
         output::print(&format!("{:28} {found}\n", model.name))?;
