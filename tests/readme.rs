@@ -66,6 +66,15 @@ fn the_files_of_the_models_are_those_of_the_list() {
 }
 
 #[test]
+fn every_profile_has_a_row() {
+    for profile in &Registry::built_in().unwrap().profiles {
+        let row =
+            format!("\n| `{}` | `{}` | `{}` | `{}` |\n", profile.name, profile.ce, profile.colbert, profile.dense);
+        assert!(README.contains(&row), "the README has no row {row}");
+    }
+}
+
+#[test]
 fn the_keys_are_those_of_the_table() {
     assert_same("keys", memsift::ui::keys::markdown().trim_end());
 }

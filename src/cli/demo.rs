@@ -22,6 +22,9 @@ pub struct DemoArgs {
     /// Make the demo database, print where it is, and open nothing.
     #[arg(long)]
     prepare: bool,
+    /// Touch no network; go on without the models that are not there.
+    #[arg(long)]
+    offline: bool,
 }
 
 /// The demo database, made or brought up to date.
@@ -35,8 +38,8 @@ pub fn database() -> anyhow::Result<PathBuf> {
 
 /// Fetch, make, open.
 pub fn run(args: &DemoArgs) -> anyhow::Result<()> {
-    if let Err(reason) = models::fetch_small_set() {
-        super::output::say(&format!("memsift: going on without all models: {reason}"));
+    if let Err(reason) = models::fetch_small_set(args.offline) {
+        super::output::say(&format!("memsift: going on without all models: {reason:#}"));
     }
     let path = database()?;
     if args.prepare {

@@ -69,8 +69,8 @@ pub fn run() -> ExitCode {
         Err(error) => {
             let input = error.downcast_ref::<BadInput>().is_some()
                 || error.chain().any(|cause| {
-                    let unknown = matches!(cause.downcast_ref(), Some(crate::models::ModelError::UnknownModel { .. }));
-                    unknown || cause.downcast_ref().is_some_and(crate::store::StoreError::is_input)
+                    let model = cause.downcast_ref().is_some_and(crate::models::ModelError::is_input);
+                    model || cause.downcast_ref().is_some_and(crate::store::StoreError::is_input)
                 });
             output::say(&format!("memsift: {error:#}"));
             ExitCode::from(if input { 2 } else { 1 })

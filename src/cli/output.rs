@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::store::clean::clean_line;
 
@@ -34,4 +34,9 @@ pub fn bar(bytes: bool) -> ProgressBar {
     let style = format!("{{msg:28}} {{bar:30}} {numbers}  {{eta}} left");
     bar.set_style(ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
+}
+
+/// Several bars below each other on standard error; invisible when that is no terminal.
+pub fn bars() -> MultiProgress {
+    MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))
 }

@@ -28,6 +28,29 @@ pub enum ModelError {
         /// What is wrong, with the line where the parser knows it.
         reason: String,
     },
+    /// A model's folder does not say what is in it.
+    #[error(
+        "'memsift.toml' in the folder of model '{name}' is damaged, so its files cannot be told; run 'memsift models \
+         remove {name}' and fetch or import it again"
+    )]
+    Manifest {
+        /// The model.
+        name: String,
+    },
+    /// What was given to be imported is no model, or not the one it should be.
+    #[error("'{}' cannot be imported: {reason}", path.display())]
+    Import {
+        /// The folder or archive.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is nothing to remove.
+    #[error("nothing of model '{name}' is in the models directory, so there is nothing to remove")]
+    NotInstalled {
+        /// The model.
+        name: String,
+    },
     /// A file or folder could not be read or written.
     #[error("cannot {action} '{}': {source}; check free space and permissions", path.display())]
     File {
@@ -40,7 +63,8 @@ pub enum ModelError {
     },
     /// The model is not there and the network must not be used.
     #[error(
-        "model '{model}' is not complete in '{}' ({missing}) and memsift runs offline; put the files there or run without --offline",
+        "model '{model}' is not complete in '{}' ({missing}) and memsift runs offline; {by_hand}, or run without --offline \
+         and MEMSIFT_OFFLINE",
         folder.display()
     )]
     Offline {
@@ -50,21 +74,18 @@ pub enum ModelError {
         folder: PathBuf,
         /// Missing or damaged files, comma-separated.
         missing: String,
+        /// How to bring them without a network.
+        by_hand: String,
     },
     /// Every source failed.
-    #[error(
-        "model '{model}' could not be fetched: {tried}; put {files} into '{}' by hand and run again",
-        folder.display()
-    )]
+    #[error("model '{model}' could not be fetched: {tried}; {by_hand} and run again")]
     Unreachable {
         /// The model.
         model: String,
         /// What was tried and how it failed, one clause a source.
         tried: String,
-        /// Names of the files that belong there.
-        files: String,
-        /// The model's folder.
-        folder: PathBuf,
+        /// How to bring the files without a network.
+        by_hand: String,
     },
     /// Another process holds the model's lock for too long.
     #[error(
@@ -82,6 +103,15 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// Whether what was typed or given is at fault, not the machine or the network.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownModel { .. } | Self::Registry { .. } | Self::Import { .. } | Self::NotInstalled { .. }
+        )
+    }
+
     /// Adds to an I/O error what was done to which path.
     pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();

@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::ModelFile;
@@ -12,10 +13,31 @@ use super::state::sha256_of;
 /// How often a broken transfer is taken up again before the source is given up.
 const ATTEMPTS: u32 = 3;
 
+/// Files up to this size, in bytes, are finished even when another file has failed.
+const SMALL: u64 = 1 << 20;
+
 /// One hub repository at one revision.
 pub(super) struct Hub {
-    agent: ureq::Agent,
-    base: String,
+    pub agent: ureq::Agent,
+    pub endpoint: String,
+    pub repo: String,
+    /// Branch, tag or commit.
+    pub revision: String,
+}
+
+/// A file as far as it is known before it comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub name: String,
+    pub size: u64,
+    /// `None` where the hub does not tell it: of small files.
+    pub sha256: Option<String>,
+}
+
+impl From<&ModelFile> for Wanted {
+    fn from(file: &ModelFile) -> Self {
+        Self { name: file.name.clone(), size: file.size, sha256: Some(file.sha256.clone()) }
+    }
 }
 
 /// Why the hub did not deliver; the next source is tried, so this is a clause, not a sentence.
@@ -29,6 +51,15 @@ pub(super) enum HubFailure {
     OtherVersion { file: String },
     #[error("{file} could not be written ({source})")]
     Disk { file: String, source: std::io::Error },
+    #[error("the hub's list of files of {repo} is not clear ({reason})")]
+    Listing { repo: String, reason: String },
+    #[error(
+        "{repo} on the hub has no {file}{}",
+        if *pickled { ", only weights in a format that can carry programs, which are not read" } else { "" }
+    )]
+    Lacks { repo: String, file: String, pickled: bool },
+    #[error("another file of the model could not be had")]
+    Stopped,
 }
 
 impl Hub {
@@ -42,13 +73,27 @@ impl Hub {
             .http_status_as_error(false)
             .user_agent(concat!("memsift/", env!("CARGO_PKG_VERSION")))
             .build();
-        Self { agent: config.into(), base: format!("{}/{repo}/resolve/{revision}", endpoint.trim_end_matches('/')) }
+        Self {
+            agent: config.into(),
+            endpoint: endpoint.trim_end_matches('/').to_owned(),
+            repo: repo.to_owned(),
+            revision: revision.to_owned(),
+        }
     }
 
-    /// Brings `file` into `folder`: through `NAME.part`, from where an earlier run stopped, with its checksum proven.
-    /// `done` hears the bytes that are there.
-    pub(super) fn fetch(&self, file: &ModelFile, folder: &Path, done: &mut dyn FnMut(u64)) -> Result<(), HubFailure> {
+    /// Brings `file` into `folder`: through `NAME.part`, from where an earlier run stopped, with size and checksum proven.
+    /// `done` hears the bytes that are there; a large file is given up when `stop` is set. Returns its SHA-256.
+    pub(super) fn fetch(
+        &self,
+        file: &Wanted,
+        folder: &Path,
+        stop: &AtomicBool,
+        done: &mut dyn FnMut(u64),
+    ) -> Result<String, HubFailure> {
         let target = folder.join(&file.name);
+        if let Some(sum) = file.sum_of(&target) {
+            return Ok(sum);
+        }
         let part = part_of(&target);
         let disk = |source| HubFailure::Disk { file: file.name.clone(), source };
         if let Some(parent) = target.parent() {
@@ -56,7 +101,7 @@ impl Hub {
         }
         let mut attempt = 1;
         loop {
-            match self.transfer(file, &part, done) {
+            match self.transfer(file, &part, stop, done) {
                 Ok(()) => break,
                 Err(failure @ HubFailure::Unreachable { .. }) if attempt == ATTEMPTS || !has_bytes(&part) => {
                     return Err(failure);
@@ -65,21 +110,27 @@ impl Hub {
                 Err(failure) => return Err(failure),
             }
         }
-        let whole = sha256_of(&part).is_ok_and(|sum| sum == file.sha256);
-        if !whole {
+        let Some(sum) = file.sum_of(&part) else {
             // Nothing can be built on these bytes, so the next run must not resume from them.
             std::fs::remove_file(&part).map_err(disk)?;
             return Err(HubFailure::OtherVersion { file: file.name.clone() });
-        }
-        std::fs::rename(&part, &target).map_err(disk)
+        };
+        std::fs::rename(&part, &target).map_err(disk)?;
+        Ok(sum)
     }
 
     /// One request; appends to `part` when the server continues there, else starts over.
-    fn transfer(&self, file: &ModelFile, part: &Path, done: &mut dyn FnMut(u64)) -> Result<(), HubFailure> {
+    fn transfer(
+        &self,
+        file: &Wanted,
+        part: &Path,
+        stop: &AtomicBool,
+        done: &mut dyn FnMut(u64),
+    ) -> Result<(), HubFailure> {
         let disk = |source| HubFailure::Disk { file: file.name.clone(), source };
-        let url = format!("{}/{}", self.base, file.name);
+        let url = format!("{}/{}/resolve/{}/{}", self.endpoint, self.repo, self.revision, file.name);
         let mut have = std::fs::metadata(part).map_or(0, |found| found.len());
-        if have == file.size {
+        if have == file.size && part.exists() {
             return Ok(());
         }
         if have > file.size {
@@ -102,7 +153,7 @@ impl Hub {
             // The server cannot continue there: start over on the next attempt.
             std::fs::remove_file(part).map_err(disk)?;
             return if have > 0 {
-                self.transfer(file, part, done)
+                self.transfer(file, part, stop, done)
             } else {
                 Err(HubFailure::Status { file: file.name.clone(), code })
             };
@@ -120,6 +171,9 @@ impl Hub {
         let mut body = answer.body_mut().as_reader().take((file.size + 1).saturating_sub(have));
         let mut buffer = vec![0; 1 << 16];
         loop {
+            if file.size > SMALL && stop.load(Ordering::Relaxed) {
+                return Err(HubFailure::Stopped);
+            }
             let read = body.read(&mut buffer).map_err(|error| self.unreachable(&error))?;
             if read == 0 {
                 break;
@@ -135,9 +189,18 @@ impl Hub {
         Ok(())
     }
 
-    fn unreachable(&self, reason: &dyn std::fmt::Display) -> HubFailure {
-        let host = self.base.split("://").nth(1).unwrap_or(&self.base).split('/').next().unwrap_or_default();
+    pub(super) fn unreachable(&self, reason: &dyn std::fmt::Display) -> HubFailure {
+        let host = self.endpoint.split("://").nth(1).unwrap_or(&self.endpoint).split('/').next().unwrap_or_default();
         HubFailure::Unreachable { host: host.to_owned(), reason: reason.to_string() }
+    }
+}
+
+impl Wanted {
+    /// The SHA-256 of a file that is this one, as far as that is known.
+    fn sum_of(&self, path: &Path) -> Option<String> {
+        let found = std::fs::metadata(path).ok().filter(|found| found.is_file() && found.len() == self.size);
+        let sum = found.and_then(|_| sha256_of(path).ok())?;
+        self.sha256.as_ref().is_none_or(|wanted| *wanted == sum).then_some(sum)
     }
 }
 

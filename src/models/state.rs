@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{ModelError, ModelFile, ModelSpec};
+use super::{ModelError, ModelFile, ModelSpec, manifest};
 
 /// What is on disk of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +25,17 @@ pub enum State {
     },
 }
 
-/// Looks at names and sizes only, so it is cheap enough for every start. `dir` is the models directory.
+/// Looks at names and sizes only, so it is cheap enough for every start. `dir` is the models directory. Where the list
+/// does not know what the files must be, the manifest beside them does.
 #[must_use]
 pub fn state(model: &ModelSpec, dir: &Path) -> State {
+    match manifest::pinned(model, dir) {
+        Ok(model) => quick(&model, dir),
+        Err(state) => state,
+    }
+}
+
+fn quick(model: &ModelSpec, dir: &Path) -> State {
     let folder = dir.join(&model.name);
     let mut missing = Vec::new();
     for file in &model.files {
@@ -45,7 +53,11 @@ pub fn state(model: &ModelSpec, dir: &Path) -> State {
 /// # Errors
 /// [`ModelError::File`] when a file is there and cannot be read.
 pub fn verify(model: &ModelSpec, dir: &Path) -> Result<State, ModelError> {
-    let quick = state(model, dir);
+    let model = match manifest::pinned(model, dir) {
+        Ok(model) => model,
+        Err(state) => return Ok(state),
+    };
+    let quick = quick(&model, dir);
     if quick != State::Ready {
         return Ok(quick);
     }
@@ -93,4 +105,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Bytes of all files below a folder, as far as they can be seen; they may vanish while they are counted.
+pub(super) fn bytes_under(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    entries
+        .filter_map(Result::ok)
+        .map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => bytes_under(&entry.path()),
+            Ok(kind) if kind.is_file() => entry.metadata().map_or(0, |found| found.len()),
+            _ => 0,
+        })
+        .sum()
 }

@@ -12,7 +12,8 @@ pub fn models_dir() -> PathBuf {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
     DIR.get_or_init(|| {
         let dir = default_models_dir().expect("a models directory");
-        for model in &Registry::built_in().expect("a valid list").models {
+        let list = Registry::built_in().expect("a valid list");
+        for model in list.small_set().expect("a small set") {
             if state(model, &dir) != State::Ready {
                 pull(model, &dir, &PullOptions::default(), &mut |_| {}).unwrap_or_else(|error| panic!("{error}"));
             }
