@@ -11,6 +11,7 @@ use super::rankers::RankerArgs;
 use super::{BadInput, output, pipeline};
 use crate::engine::Listener;
 use crate::explain::fate::{cut_line, number, sentence};
+use crate::explain::lint::lints;
 use crate::parse::{Origin, Parser};
 use crate::scored::{Ranker, Scored};
 use crate::settings::Settings;
@@ -220,6 +221,9 @@ pub fn plain(trace: &Trace, all: bool) -> String {
     let gold = trace.gold();
     if gold.total > 0 {
         let _ = writeln!(text, "gold      {} known, {} found, {} kept", gold.total, gold.candidates, gold.kept);
+    }
+    for lint in lints(trace) {
+        let _ = writeln!(text, "lint      {}: {}", lint.kind.name(), lint.text);
     }
     let fates: Vec<String> = FateKind::ALL
         .iter()

@@ -37,7 +37,7 @@ impl RankerArgs {
             colbert: given(&self.colbert),
             dense: given(&self.dense),
         };
-        RankerChoice::of(&wish, &Registry::built_in()?, &dir).map_err(|error| match error {
+        RankerChoice::of(&wish, &Registry::of(&dir)?, &dir).map_err(|error| match error {
             ChoiceError::List(error) => error.into(),
             other => BadInput(other.to_string()).into(),
         })
