@@ -8,6 +8,7 @@ mod knobs;
 mod models;
 mod output;
 mod rankers;
+mod replay;
 mod reproduce;
 mod screen;
 
@@ -49,6 +50,8 @@ enum Command {
     /// List, fetch and check models.
     #[command(subcommand)]
     Models(models::ModelsCommand),
+    /// Open a trace from a file, without database and models.
+    Replay(replay::ReplayArgs),
     /// Measure the papers' figures on a database.
     Reproduce(reproduce::ReproduceArgs),
     /// Print every key of the screen.
@@ -112,6 +115,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Import(import)) => import::run(&import),
         Some(Command::Cache(command)) => cache::run(&command),
         Some(Command::Models(command)) => models::run(&command),
+        Some(Command::Replay(replay)) => replay::run(&replay),
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),

@@ -7,9 +7,10 @@ use super::rankers::RankerArgs;
 use super::{BadInput, dirs};
 use crate::engine::EngineOptions;
 use crate::settings::Settings;
-use crate::ui::{self, Glyphs, Start, Theme, keys};
+use crate::trace::Trace;
+use crate::ui::{self, Glyphs, Source, Start, Theme, keys};
 
-/// How the screen looks.
+/// What the explorer is opened with.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ScreenArgs {
     /// Conversation to open.
@@ -18,11 +19,19 @@ pub struct ScreenArgs {
     /// Question to ask at once.
     #[arg(long)]
     question: Option<String>,
+    #[command(flatten)]
+    rankers: RankerArgs,
+    #[command(flatten)]
+    look: LookArgs,
+}
+
+/// How the screen looks.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Screen")]
+pub struct LookArgs {
     /// Colour theme: terminal, mono, high-contrast, okabe-ito, catppuccin-mocha, gruvbox-dark, nord, solarized-light.
     #[arg(long, env = "MEMSIFT_THEME")]
     theme: Option<String>,
-    #[command(flatten)]
-    rankers: RankerArgs,
     /// Draw with ASCII only.
     #[arg(long)]
     ascii: bool,
@@ -36,20 +45,12 @@ pub struct ScreenArgs {
 
 /// Open the explorer, on a conversation with a question already asked when one is given.
 pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<()> {
-    let glyphs = if args.ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
-    let no_colour = args.color == "never" || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let name = args.theme.as_deref().unwrap_or(if no_colour { "mono" } else { "terminal" });
-    let theme = Theme::named(if no_colour { "mono" } else { name }, glyphs).map_err(BadInput)?;
+    let theme = args.look.theme()?;
     let rankers = args.rankers.choice()?;
     // What is wrong with the file is said before the screen is taken, and with an exit code.
     crate::store::Store::open(db)?;
-    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        let db = db.display();
-        return Err(BadInput(format!(
-            "the explorer needs a terminal: run it in one, or use 'memsift ask \"your question\" --db {db}'"
-        ))
-        .into());
-    }
+    let db_words = db.display();
+    needs_terminal(&format!("use 'memsift ask \"your question\" --db {db_words}'"))?;
     let dirs = dirs()?;
     let start = Start {
         database: db.to_owned(),
@@ -57,10 +58,43 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
         question: args.question.clone().or_else(|| first.map(|(_, question)| question.to_owned())),
         settings: Settings::default(),
         theme,
-        mouse: !args.no_mouse,
+        mouse: !args.look.no_mouse,
+        replayed: false,
     };
     let options = EngineOptions { rankers, cache: Some(dirs.cache_db()), marks: Some(dirs.marks()) };
-    ui::run(&start, options)
+    ui::run(&start, Source::Database(options))
+}
+
+/// Open the explorer on a trace from a file.
+pub fn replay(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> anyhow::Result<()> {
+    let theme = look.theme()?;
+    needs_terminal("use 'memsift replay FILE --plain'")?;
+    let start = Start {
+        database: path.to_owned(),
+        conversation: None,
+        question: Some(trace.scored.query.text.clone()),
+        settings: trace.settings.clone(),
+        theme,
+        mouse: !look.no_mouse,
+        replayed: true,
+    };
+    ui::run(&start, Source::Trace { trace: Box::new(trace), fingerprint })
+}
+
+fn needs_terminal(instead: &str) -> Result<(), BadInput> {
+    if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(BadInput(format!("the explorer needs a terminal: run it in one, or {instead}")))
+}
+
+impl LookArgs {
+    fn theme(&self) -> Result<Theme, BadInput> {
+        let glyphs = if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
+        let no_colour = self.color == "never" || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let name = self.theme.as_deref().unwrap_or(if no_colour { "mono" } else { "terminal" });
+        Theme::named(if no_colour { "mono" } else { name }, glyphs).map_err(BadInput)
+    }
 }
 
 /// Every key, as a table.

@@ -5,6 +5,7 @@ pub mod choice;
 pub mod job;
 pub mod models;
 pub mod pipeline;
+pub mod replay;
 pub mod vectors;
 pub mod worker;
 
@@ -12,4 +13,5 @@ pub use choice::{Chosen, RankerChoice, SlotName, Wish};
 pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 pub use models::Models;
 pub use pipeline::{Deaf, Listener, Pipeline};
+pub use replay::Replay;
 pub use worker::{Engine, EngineOptions};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::model::Model;
 use super::update::{Effect, ask, remake};
-use crate::settings::{Fusion, Knob, Settings, Stage};
+use crate::settings::{Fusion, Knob, Settings, Stage, Truncation};
 use crate::trace::Trace;
 
 /// How many settings can be undone.
@@ -81,12 +81,33 @@ pub fn change(model: &mut Model, next: Settings, effects: &mut Vec<Effect>) {
     if next == model.settings {
         return;
     }
+    if let Some(reason) = refused(model, &next) {
+        model.fail(reason);
+        return;
+    }
     model.past.push(model.settings.clone());
     if model.past.len() > UNDO {
         model.past.remove(0);
     }
     model.future.clear();
     apply(model, next, effects);
+}
+
+/// Why a replayed trace cannot take these settings; `None` when it can.
+fn refused(model: &Model, next: &Settings) -> Option<&'static str> {
+    if !model.replayed {
+        return None;
+    }
+    let vectors = model.trace.as_ref().is_some_and(|trace| trace.scored.sentences.is_some());
+    match next.first_changed_stage(&model.settings) {
+        Some(Stage::Parse | Stage::Retrieve | Stage::Rank) => {
+            Some("a replayed trace cannot be searched again: knobs of terms and hops need the database")
+        }
+        _ if next.truncation == Truncation::Mmr && model.settings.truncation != Truncation::Mmr && !vectors => {
+            Some("a trace holds no vectors, so 'mmr' cannot cut it: open the database for that")
+        }
+        _ => None,
+    }
 }
 
 fn apply(model: &mut Model, next: Settings, effects: &mut Vec<Effect>) {

@@ -22,7 +22,7 @@ pub mod view;
 pub use action::Action;
 pub use model::{Model, Start};
 pub use pane::Pane;
-pub use terminal::run;
+pub use terminal::{Source, run};
 pub use theme::{Glyphs, Theme};
 pub use update::{Effect, Input, update};
 

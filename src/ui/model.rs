@@ -88,6 +88,8 @@ pub struct Model {
     pub mouse: bool,
     /// Columns and rows of the screen.
     pub size: (u16, u16),
+    /// True for a trace from a file, which cannot be searched again.
+    pub replayed: bool,
 }
 
 /// The open database.
@@ -179,6 +181,8 @@ pub struct Start {
     pub theme: Theme,
     /// Whether the mouse is used.
     pub mouse: bool,
+    /// True for a trace from a file, which cannot be searched again.
+    pub replayed: bool,
 }
 
 impl Model {
@@ -221,6 +225,7 @@ impl Model {
             theme: start.theme.clone(),
             mouse: start.mouse,
             size: (80, 24),
+            replayed: start.replayed,
         }
     }
 

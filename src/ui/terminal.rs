@@ -17,19 +17,52 @@ use ratatui::crossterm::{cursor, execute};
 use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
 use super::view::view;
-use crate::engine::{Engine, EngineOptions, Job};
+use crate::engine::{Engine, EngineOptions, Job, Replay};
 use crate::moment::Moment;
+use crate::trace::Trace;
 use crate::trace::file::{TraceFile, TraceHeader};
+
+/// Where the answers come from.
+pub enum Source {
+    /// A database, with models.
+    Database(EngineOptions),
+    /// One trace from a file.
+    Trace {
+        /// The trace.
+        trace: Box<Trace>,
+        /// Fingerprint of the database that it was made from.
+        fingerprint: String,
+    },
+}
+
+/// What jobs are sent to.
+enum Answers {
+    Engine(Engine),
+    Replay(Replay),
+}
+
+impl Answers {
+    fn send(&self, job: Job) {
+        match self {
+            Self::Engine(engine) => engine.send(job),
+            Self::Replay(replay) => replay.send(&job),
+        }
+    }
+}
 
 /// Open the screen and stay until the user leaves.
 ///
 /// # Errors
 /// When the terminal or the engine's thread cannot be had, or the terminal goes away.
-pub fn run(start: &Start, options: EngineOptions) -> anyhow::Result<()> {
+pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
     let (inputs, inbox) = channel();
     let engine_inputs = inputs.clone();
     // The receiver outlives the engine; when it is gone nobody listens any more.
-    let engine = Engine::start(options, move |event| drop(engine_inputs.send(Input::Engine(event))))?;
+    let say = move |event| drop(engine_inputs.send(Input::Engine(event)));
+    let engine = match source {
+        Source::Database(options) => Answers::Engine(Engine::start(options, say)?),
+        Source::Trace { trace, fingerprint } => Answers::Replay(Replay::new(&trace, fingerprint, say)),
+    };
     engine.send(Job::Open(start.database.clone()));
     let mut model = Model::new(start);
     let mut screen = Screen::open(model.mouse)?;
@@ -44,7 +77,7 @@ pub fn run(start: &Start, options: EngineOptions) -> anyhow::Result<()> {
 }
 
 /// Draw, wait, take everything in, do what follows from it; until the user leaves.
-fn turn(model: &mut Model, screen: &mut Screen, inbox: &Receiver<Input>, engine: &Engine) -> anyhow::Result<()> {
+fn turn(model: &mut Model, screen: &mut Screen, inbox: &Receiver<Input>, engine: &Answers) -> anyhow::Result<()> {
     loop {
         screen.terminal.draw(|frame| view(model, frame.buffer_mut()))?;
         let Ok(first) = inbox.recv() else { return Ok(()) };
@@ -67,7 +100,7 @@ fn turn(model: &mut Model, screen: &mut Screen, inbox: &Receiver<Input>, engine:
 }
 
 /// Do what an effect says; false to leave.
-fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &Engine) -> anyhow::Result<bool> {
+fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &Answers) -> anyhow::Result<bool> {
     match effect {
         Effect::Send(job) => engine.send(job),
         Effect::Quit => return Ok(false),

@@ -94,6 +94,7 @@ impl Session {
             settings: Settings::default(),
             theme: Theme::named(theme, glyphs).unwrap(),
             mouse: true,
+            replayed: false,
         };
         let mut session =
             Self { model: Model::new(&start), conversation, left: Vec::new(), ask: None, state: RankerState::Done };

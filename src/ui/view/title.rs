@@ -39,6 +39,9 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let file = crate::store::clean::clean_line(&file, &mut 0).into_owned();
     let mut pieces =
         vec![(" memsift ".to_owned(), theme.style(Role::Title)), (format!(" {}", text::clip(&file, 30)), faint)];
+    if model.replayed {
+        pieces.push((" replay".to_owned(), theme.style(Role::Notice)));
+    }
     if let Some(conversation) = &model.conversation {
         let name = conversation.title.as_deref().unwrap_or(&conversation.id);
         let numbers = [

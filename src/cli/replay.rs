@@ -1,0 +1,54 @@
+//! `memsift replay`: a trace from a file, on the screen or as lines, without database and models.
+
+use std::path::{Path, PathBuf};
+
+use super::BadInput;
+use super::ask::plain;
+use super::screen::{self, LookArgs};
+use crate::trace::Trace;
+use crate::trace::file::TraceFile;
+
+/// Arguments of `replay`.
+#[derive(Debug, clap::Args)]
+pub struct ReplayArgs {
+    /// A trace, as 'memsift ask --json' and the key E write it.
+    file: PathBuf,
+    /// Print the stages as lines instead.
+    #[arg(long)]
+    plain: bool,
+    /// Print every candidate, not only those around the cut.
+    #[arg(long, requires = "plain")]
+    all: bool,
+    /// Print the trace as JSON again, as this memsift writes it.
+    #[arg(long, conflicts_with = "plain")]
+    json: bool,
+    #[command(flatten)]
+    look: LookArgs,
+}
+
+/// A trace in a file: its file form and what was rebuilt from it.
+///
+/// # Errors
+/// One sentence that names the file.
+pub fn read(path: &Path) -> anyhow::Result<(TraceFile, Trace)> {
+    let wrong = |reason: String| BadInput(format!("'{}' cannot be replayed: {reason}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| wrong(format!("{error}; check the path")))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong("it is no text; export a trace with 'memsift ask --json'".to_owned()))?;
+    let file = TraceFile::from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    let trace = file.to_trace().map_err(|error| wrong(error.to_string()))?;
+    Ok((file, trace))
+}
+
+/// Open or print.
+pub fn run(args: &ReplayArgs) -> anyhow::Result<()> {
+    let (file, trace) = read(&args.file)?;
+    if args.plain {
+        return super::output::print(&plain(&trace, args.all));
+    }
+    if args.json {
+        let json = TraceFile::new(&trace, file.header).to_json()?;
+        return super::output::print(&format!("{json}\n"));
+    }
+    screen::replay(&args.file, trace, file.header.database, &args.look)
+}

@@ -1,0 +1,97 @@
+//! Answers jobs from one trace, without database, models and thread: what `memsift replay` opens. Knows events and the
+//! trace; computes nothing.
+
+use std::sync::Arc;
+
+use super::job::{Ask, Event, Job, ModelState, ModelStatus};
+use crate::history::{Conversation, ConversationSummary, Question};
+use crate::scored::{Ranker, Scored};
+use crate::settings::Stage;
+use crate::trace::Trace;
+
+/// One trace that stands for an engine.
+pub struct Replay {
+    scored: Arc<Scored>,
+    conversation: Arc<Conversation>,
+    fingerprint: String,
+    say: Box<dyn Fn(Event) + Send>,
+}
+
+impl Replay {
+    /// Takes a trace and what its header says of the database.
+    pub fn new(trace: &Trace, fingerprint: String, say: impl Fn(Event) + Send + 'static) -> Self {
+        let scored = Arc::clone(&trace.scored);
+        let passages = &scored.passages;
+        let turns = scored.gold.iter().filter_map(|gold| passages.passages.get(*gold as usize));
+        // The question stands in the list of the conversation, so that its gold is known there.
+        let question = Question {
+            id: "trace".to_owned(),
+            text: scored.query.text.clone(),
+            answer: None,
+            category: None,
+            gold: turns.map(|passage| passage.turns.start).collect(),
+            evidence: Vec::new(),
+            dirty: Vec::new(),
+        };
+        let conversation = Conversation { questions: vec![question], ..(*passages.conversation).clone() };
+        Self { conversation: Arc::new(conversation), scored, fingerprint, say: Box::new(say) }
+    }
+
+    /// Answers a job at once.
+    pub fn send(&self, job: &Job) {
+        match job {
+            Job::Open(path) => {
+                for (role, ranker) in [("colbert", &self.scored.colbert), ("ce", &self.scored.ce)] {
+                    self.tell_model(role, ranker);
+                }
+                let conversation = &self.conversation;
+                let summary = ConversationSummary {
+                    id: conversation.id.clone(),
+                    title: conversation.title.clone(),
+                    sessions: conversation.sessions.len(),
+                    turns: conversation.turns.len(),
+                    questions: conversation.questions.len(),
+                    ..ConversationSummary::default()
+                };
+                (self.say)(Event::Opened {
+                    path: path.clone(),
+                    fingerprint: self.fingerprint.clone(),
+                    notices: Vec::new(),
+                    conversations: vec![summary],
+                });
+            }
+            Job::Load(_) => {
+                (self.say)(Event::Loaded(Arc::clone(&self.conversation)));
+                (self.say)(Event::Marks(Vec::new()));
+            }
+            Job::Ask(ask) => self.ask(ask),
+            Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
+        }
+    }
+
+    fn ask(&self, ask: &Ask) {
+        let generation = ask.generation;
+        let stage = ask.settings.first_changed_stage(&self.scored.settings);
+        if ask.text != self.scored.query.text {
+            (self.say)(Event::Failed(format!(
+                "this is a replayed trace of one question ('{}'): open the database to ask another",
+                self.scored.query.text
+            )));
+        } else if !matches!(stage, None | Some(Stage::Fuse | Stage::Truncate)) {
+            (self.say)(Event::Failed(
+                "a replayed trace cannot be searched again: knobs of terms and hops need the database".to_owned(),
+            ));
+        } else {
+            (self.say)(Event::Scored { generation, scored: Arc::clone(&self.scored) });
+        }
+        (self.say)(Event::Finished { generation });
+    }
+
+    fn tell_model(&self, role: &'static str, ranker: &Ranker) {
+        let (name, state) = match (&ranker.model, ranker.trouble()) {
+            (Some(model), _) => (model.name.clone(), ModelState::Ready(0.0)),
+            (None, reason) => (String::new(), ModelState::Absent(reason.unwrap_or("not in the trace").to_owned())),
+        };
+        (self.say)(Event::Model(ModelStatus { role, name, state }));
+    }
+}
