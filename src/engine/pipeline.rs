@@ -190,7 +190,7 @@ impl Pipeline {
         let mut left: Vec<(u32, CacheKey)> = Vec::new();
         let put = |at: u32, pair: &PairScore, scores: &mut Vec<Option<Score>>| {
             if let Some(slot) = scores.get_mut(at as usize) {
-                *slot = pair.score.is_finite().then_some(Score {
+                *slot = pair.logit.is_finite().then_some(Score {
                     value: pair.score,
                     logit: Some(pair.logit),
                     tokens: pair.tokens,

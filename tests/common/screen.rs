@@ -45,7 +45,7 @@ pub fn scored(ask: &Ask, state: RankerState) -> Arc<Scored> {
     let mut ce: Vec<Option<Score>> = vec![None; set.len()];
     for at in retrieval.candidates.iter().take(half) {
         let value = ((at * 37 + 11) % 101) as f32 / 101.0;
-        let logit = Some((value / (1.0 - value)).ln());
+        let logit = Some((value / (1.0 - value)).ln().max(-9.0));
         ce[*at as usize] = Some(Score { value, logit, tokens: 40, clipped: 0 });
     }
     let maxsim = |at: usize| Score { value: ((at * 53 + 7) % 97) as f32 / 10.0, logit: None, tokens: 30, clipped: 0 };
