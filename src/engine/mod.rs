@@ -1,12 +1,14 @@
 //! The engine: the one thread that owns database and models, fed by jobs, answering with events. Knows every stage;
 //! knows no screen.
 
+pub mod inspect;
 pub mod job;
 pub mod models;
 pub mod pipeline;
 pub mod vectors;
 pub mod worker;
 
+pub use inspect::{Inspection, MatrixReading, PairReading};
 pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 pub use models::Models;
 pub use pipeline::{Deaf, Listener, Pipeline};

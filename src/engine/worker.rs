@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use super::inspect;
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 use super::models::{ENCODER, Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
@@ -205,6 +206,10 @@ impl Worker {
                 self.ask();
             }
             Job::Resume => self.ask(),
+            Job::Inspect { generation, passage } => {
+                let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);
+                answer.into_iter().for_each(&self.say);
+            }
             Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
             Job::Stop | Job::Quit => {}
         }
