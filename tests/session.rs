@@ -189,7 +189,7 @@ fn what_the_models_saw_is_asked_for_once_and_follows_the_selection() {
     let last = session.model.selected.unwrap();
     assert_eq!(asked(&session), [first, last], "the answer was for a passage that was left; the next one is asked for");
     session.give(Input::Engine(Event::Inspected { generation, passage: last, inspection }));
-    assert!(session.text().contains("sum of the 16 best"), "{}", session.text());
+    assert!(session.text().contains("sum of 16 best"), "{}", session.text());
     session.keys("<Tab>");
     assert!(session.text().contains("sigmoid of the logit"), "{}", session.text());
     session.keys("<Esc>iIdris bread<Enter>");

@@ -23,14 +23,8 @@ const SIDEWAYS: isize = 8;
 /// Graphemes of a token that are looked at for its label.
 const LABEL: usize = 24;
 /// Keys of the overlay, for the footer.
-pub const KEYS: &[(&str, &str)] = &[
-    ("j/k", "token"),
-    ("h/l", "scroll"),
-    ("n/p", "passage"),
-    ("Tab", "matrix, cross-encoder"),
-    ("?", "help"),
-    ("Esc", "close"),
-];
+pub const KEYS: &[(&str, &str)] =
+    &[("j/k", "token"), ("h/l", "scroll"), ("n/p", "passage"), ("Tab", "other model"), ("?", "help"), ("Esc", "close")];
 
 /// Where the overlay stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -56,11 +56,11 @@ fn matrix(model: &Model, view: &TokensView, reading: &MatrixReading, passage: &s
     let matrix = &reading.matrix;
     let (rows, columns) = (matrix.question.len(), matrix.passage.len());
     let left_out = match matrix.clipped {
-        0 => format!("{columns} passage tokens, nothing left out"),
+        0 => format!("{columns} passage tokens, all read"),
         clipped => format!("{columns} passage tokens; {clipped} not read: too long"),
     };
     let words =
-        format!("score {:.3} = sum of the {rows} best, mean {:.2}; {left_out}", matrix.score.score, matrix.score.mean);
+        format!("score {:.3} = sum of {rows} best, mean {:.2}; {left_out}", matrix.score.score, matrix.score.mean);
     head(model, &reading.model, &words, inside, buf);
     let grid = Grid::of(matrix, (inside.width, inside.height));
     let cells = 2 + grid.label as u16 + 1;
@@ -106,7 +106,7 @@ fn matrix(model: &Model, view: &TokensView, reading: &MatrixReading, passage: &s
         put(buf, inside, inside.height - 2, &in_context(theme, matrix, token, passage, inside.width.into()));
     }
     let span = if shown.is_empty() { 0 } else { shown.start + 1 };
-    let words = format!(" {}   NN best of its row; tokens {span} to {} of {columns}", legend(theme), shown.end);
+    let words = format!(" {} best of its row; tokens {span} to {} of {columns}", legend(theme), shown.end);
     put(buf, inside, inside.height - 1, &[(text::clip(&words, inside.width.into()), theme.style(Role::Faint))]);
 }
 
@@ -132,6 +132,10 @@ fn as_digits(theme: &Theme) -> bool {
 fn cell(theme: &Theme, matrix: &Matrix, best: &TokenMatch, column: usize) -> Piece {
     let cosine = matrix.cosine(best.query, column).unwrap_or(-1.0);
     if best.passage == Some(column) {
+        // Beside other digits two of them would not stand out.
+        if as_digits(theme) {
+            return (format!("*{}", tenths(cosine)), theme.style(Role::Match));
+        }
         let words = match (cosine * 100.0).round() as i32 {
             100.. => "1.".to_owned(),
             hundredths @ 0..100 => format!("{hundredths:02}"),
@@ -141,8 +145,7 @@ fn cell(theme: &Theme, matrix: &Matrix, best: &TokenMatch, column: usize) -> Pie
     }
     let style = theme.style(if cosine < 0.2 { Role::Faint } else { Role::Colbert });
     if as_digits(theme) {
-        let words = if cosine < 0.0 { " -".to_owned() } else { format!(" {}", ((cosine * 10.0) as u8).min(9)) };
-        return (words, style);
+        return (format!(" {}", tenths(cosine)), style);
     }
     let [none, shades @ ..] = &theme.glyphs.shades;
     let step = ((cosine / 0.2).floor().max(0.0) as usize).min(shades.len());
@@ -152,14 +155,19 @@ fn cell(theme: &Theme, matrix: &Matrix, best: &TokenMatch, column: usize) -> Pie
     }
 }
 
+/// The first digit of a cosine; a dash below nothing.
+fn tenths(cosine: f32) -> char {
+    if cosine < 0.0 { '-' } else { char::from_digit(((cosine * 10.0) as u32).min(9), 10).unwrap_or('9') }
+}
+
 fn legend(theme: &Theme) -> String {
     if as_digits(theme) {
-        return "digits are tenths of the cosine".to_owned();
+        return "digits are tenths of the cosine   *N".to_owned();
     }
     let [none, shades @ ..] = &theme.glyphs.shades;
     let steps: Vec<String> =
         shades.iter().zip([2, 4, 6, 8]).map(|(shade, tenths)| format!("{shade} .{tenths}")).collect();
-    format!("{none} below  {}", steps.join("  "))
+    format!("{none} below  {}   NN", steps.join("  "))
 }
 
 /// The token that the cursor's row found, with the words around it.
