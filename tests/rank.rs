@@ -73,6 +73,19 @@ fn the_matrix_adds_up_to_the_score_that_ranks() {
 }
 
 #[test]
+fn a_megabyte_is_taken_apart_too() {
+    let (encoder, ce) = models();
+    for text in ["word ".repeat(200_000), "x".repeat(1_000_000)] {
+        let began = std::time::Instant::now();
+        let matrix = Matrix::read(encoder, "what word?", &text).unwrap();
+        let tokens = ce.tokens("what word?", &text).unwrap();
+        println!("1 MB in {:?}: {} tokens in the matrix", began.elapsed(), matrix.passage.len());
+        assert!(matrix.passage.len() <= encoder.max_tokens() && tokens.read.len() <= ce.max_tokens());
+        assert!(tokens.unread.len() <= 2000 && tokens.unread.len() <= tokens.passage_unread);
+    }
+}
+
+#[test]
 fn long_passages_lose_their_end_and_say_so() {
     let (_, ce) = models();
     let long = "Noor: ".to_owned() + &"word ".repeat(600);

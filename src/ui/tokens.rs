@@ -20,6 +20,8 @@ use crate::store::clean::clean_line;
 pub const CELL: usize = 2;
 /// Columns that are scrolled at once.
 const SIDEWAYS: isize = 8;
+/// Bytes of the longest passage that is read again for the Passage pane alone: a megabyte keeps the engine for seconds.
+const UNASKED: usize = 64 * 1024;
 /// Graphemes of a token that are looked at for its label.
 const LABEL: usize = 24;
 /// Keys of the overlay, for the footer.
@@ -144,8 +146,10 @@ pub fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
         }
         model.mode = Mode::Tokens(view);
     }
-    let Some(passage) = model.selected.filter(|_| model.trace.is_some() && !model.running) else { return };
-    let shown = matches!(model.mode, Mode::Tokens(_)) || layout::areas(model).pane(Pane::Passage).is_some();
+    let (Some(trace), Some(passage), false) = (&model.trace, model.selected, model.running) else { return };
+    let bytes = trace.scored.passages.passages.get(passage as usize).map_or(0, |passage| passage.text.len());
+    let shown = matches!(model.mode, Mode::Tokens(_))
+        || (bytes <= UNASKED && layout::areas(model).pane(Pane::Passage).is_some());
     // One at a time: whoever walks through passages waits for one of them at most.
     if shown && inspected(model).is_none() && model.inspecting != Some(model.generation) {
         model.inspecting = Some(model.generation);
