@@ -3,11 +3,12 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use memsift::engine::{Ask, Engine, EngineOptions, Event, Job, RankerChoice};
+use memsift::engine::{Ask, Engine, EngineOptions, Event, Inspection, Job, RankerChoice};
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
 use memsift::store::import::import_texts;
@@ -88,6 +89,17 @@ fn without_models_everything_but_the_rankers_answers() {
     for ranker in [&scored.ce, &scored.colbert] {
         assert!(matches!(&ranker.state, RankerState::Absent(reason) if reason.contains("models pull")), "{ranker:?}");
     }
+    engine.send(Job::Inspect { generation: 1, passage: 0 });
+    let inspection = wait(&events, inspected);
+    assert!(inspection.matrix.as_ref().unwrap_err().contains("models pull"), "{inspection:?}");
+    assert!(inspection.pair.as_ref().unwrap_err().contains("models pull"), "{inspection:?}");
+}
+
+fn inspected(event: Event) -> Option<Arc<Inspection>> {
+    match event {
+        Event::Inspected { inspection, .. } => Some(inspection),
+        _ => None,
+    }
 }
 
 #[test]
@@ -138,4 +150,15 @@ fn the_newest_question_wins_and_a_stopped_one_goes_on() {
     let scored = last.unwrap();
     assert_eq!(scored.ce.state, RankerState::Done);
     assert_eq!(scored.ce.scored(), scored.retrieval.candidates.len());
+
+    // What the models saw is what they scored; for an older question nobody answers, and then the next one is answered.
+    let passage = scored.retrieval.candidates[3];
+    engine.send(Job::Inspect { generation: 1, passage: 0 });
+    engine.send(Job::Inspect { generation: 2, passage });
+    let inspection = wait(&events, inspected);
+    let (matrix, pair) = (&inspection.matrix.as_ref().unwrap().matrix, inspection.pair.as_ref().unwrap());
+    let (colbert, ce) = (scored.colbert.score(passage).unwrap(), scored.ce.score(passage).unwrap());
+    assert!((matrix.score.score - colbert.value).abs() < 1e-3, "{} for {}", matrix.score.score, colbert.value);
+    assert_eq!((matrix.passage.len() as u32, matrix.clipped), (colbert.tokens, colbert.clipped));
+    assert!((pair.score.score - ce.value).abs() < 1e-4 && pair.tokens.read.len() as u32 == ce.tokens);
 }

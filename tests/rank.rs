@@ -6,7 +6,7 @@ mod common;
 use std::sync::OnceLock;
 
 use memsift::rank::{
-    Cache, CacheKey, CrossEncoder, MiniLm, PassageVectors, Side, SmallCrossEncoder, TextEncoder, cosine, maxsim,
+    Cache, CacheKey, CrossEncoder, Matrix, MiniLm, PassageVectors, Side, SmallCrossEncoder, TextEncoder, cosine, maxsim,
 };
 use serde_json::Value;
 
@@ -40,6 +40,49 @@ fn the_small_cross_encoder_gives_the_reference_logits_alone_and_in_a_batch() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_matrix_adds_up_to_the_score_that_ranks() {
+    let (encoder, ce) = models();
+    let question = "What made Nell nearly give up on the boat?";
+    let long = "Nell: crumbs, ribs and the bilge. ".repeat(60);
+    for passage in ["Nell: Eleven ribs went to crumbs. I wrote the advert.", "船は直った。Ünïcode 🚤", "", &long]
+    {
+        let mut vectors = encoder.encode_passages(&[passage]).unwrap();
+        vectors[0].round_to_half();
+        let history = PassageVectors::new(encoder.dim(), &vectors).unwrap();
+        let query = encoder.encode_query(question).unwrap();
+        let score = history.score(&query).unwrap()[0].maxsim;
+        let matrix = Matrix::read(encoder, question, passage).unwrap();
+        let sum: f32 = matrix.best.iter().map(|token| token.cosine).sum();
+        assert!((sum - score.score).abs() < 1e-3 && (matrix.score.score - score.score).abs() < 1e-3, "{passage}");
+        assert_eq!((matrix.question.len(), matrix.clipped), (query.tokens, vectors[0].clipped));
+        for token in &matrix.best {
+            let row = (0..matrix.passage.len()).filter_map(|at| matrix.cosine(token.query, at));
+            let highest = row.fold(-1.0, f32::max);
+            assert!((highest - token.cosine).abs() < 1e-6, "{token:?}");
+        }
+        for piece in &matrix.passage {
+            assert!(piece.end > piece.start && passage.get(piece.start..piece.end).is_some(), "{piece:?}");
+        }
+        let (score, tokens) = (ce.score(question, &[passage]).unwrap()[0], ce.tokens(question, passage).unwrap());
+        assert_eq!(tokens.read.len(), score.tokens as usize);
+        assert_eq!(tokens.passage_unread, score.clipped.unwrap_or(0) as usize);
+    }
+}
+
+#[test]
+fn a_megabyte_is_taken_apart_too() {
+    let (encoder, ce) = models();
+    for text in ["word ".repeat(200_000), "x".repeat(1_000_000)] {
+        let began = std::time::Instant::now();
+        let matrix = Matrix::read(encoder, "what word?", &text).unwrap();
+        let tokens = ce.tokens("what word?", &text).unwrap();
+        println!("1 MB in {:?}: {} tokens in the matrix", began.elapsed(), matrix.passage.len());
+        assert!(matrix.passage.len() <= encoder.max_tokens() && tokens.read.len() <= ce.max_tokens());
+        assert!(tokens.unread.len() <= 2000 && tokens.unread.len() <= tokens.passage_unread);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use memsift::rank::{
-    BiEncoder, ColBert, CrossEncoder, PassageVectors, Prefixes, SequenceClassifier, Side, TextEncoder,
+    BiEncoder, ColBert, CrossEncoder, Matrix, PairPart, PassageVectors, Prefixes, SequenceClassifier, Side, TextEncoder,
 };
 use serde::Deserialize;
 
@@ -45,6 +45,7 @@ fn cross_encoder(name: &str) {
         worst = worst.max((score.logit - pair.logit).abs());
         assert_eq!(score.tokens as usize, pair.ids.len());
         clipped += usize::from(score.clipped.is_some());
+        shown_as_read(&model, pair, &ids, score.clipped.unwrap_or(0) as usize);
     }
     assert!(reference.pairs.len() >= 20 && clipped >= 4, "{} pairs, {clipped} clipped", reference.pairs.len());
     println!("{name}: {} pairs, {clipped} clipped, logits within {worst:.1e}", reference.pairs.len());
@@ -59,6 +60,22 @@ fn cross_encoder(name: &str) {
         assert!((alone.logit - together.logit).abs() < 1e-5, "{name}: {passage}");
         assert_eq!((alone.tokens, alone.clipped), (together.tokens, together.clipped));
     }
+}
+
+/// The tokens for display are those of the input, and point at the text that they were made from.
+fn shown_as_read(model: &SequenceClassifier, pair: &Pair, ids: &[u32], clipped: usize) {
+    let tokens = model.tokens(&pair.question, &pair.passage).unwrap();
+    let shown: Vec<u32> = tokens.read.iter().map(|(_, piece)| piece.id).collect();
+    assert_eq!(shown, ids);
+    assert_eq!((tokens.passage_unread, tokens.unread.len()), (clipped, clipped.min(2000)));
+    let mut last = 0;
+    let passage = tokens.read.iter().filter(|(part, _)| *part == PairPart::Passage).map(|(_, piece)| piece);
+    for piece in passage.chain(&tokens.unread) {
+        assert!(piece.start >= last && pair.passage.get(piece.start..piece.end).is_some(), "{piece:?}");
+        last = piece.start;
+    }
+    let specials = tokens.read.iter().filter(|(part, _)| *part == PairPart::Special);
+    assert!(specials.clone().count() >= 3 && specials.clone().all(|(_, piece)| piece.end == 0));
 }
 
 #[test]
@@ -142,6 +159,10 @@ fn colbert(name: &str) {
     println!("{name}: vectors within {worst:.1e}");
     assert!(worst < 1e-4, "{name}: vectors are off by {worst}");
 
+    let (question, passage) = (&reference.queries[0].text, &reference.documents[0].text);
+    let matrix = Matrix::read(&model, question, passage).unwrap();
+    assert_eq!((matrix.question.len(), matrix.passage.len()), (queries[0].tokens, documents[0].tokens));
+    assert!((matrix.score.score - reference.scores[0][0]).abs() < 1e-2, "{:?}", matrix.score);
     let texts: Vec<&str> = reference.documents.iter().map(|text| text.text.as_str()).collect();
     let together = model.encode_passages(&texts).unwrap();
     for (together, alone) in together.iter().zip(&documents) {

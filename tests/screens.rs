@@ -91,16 +91,57 @@ fn an_absent_model_is_named_and_its_knobs_are_grey() {
     assert!(session.text().contains("no ce"), "{}", session.text());
 }
 
+#[test]
+fn what_the_models_saw() {
+    for (columns, rows, theme, ascii) in [
+        (80, 24, "terminal", false),
+        (120, 40, "terminal", false),
+        (200, 60, "terminal", false),
+        (80, 24, "mono", true),
+    ] {
+        let mut session = Session::inspected(columns, rows, theme, ascii);
+        let name = if ascii { "ascii".to_owned() } else { format!("{columns}x{rows}") };
+        session.keys("Tjjj");
+        let text = session.text();
+        let strange: Vec<char> = text.chars().filter(|c| !c.is_ascii() && !"…·α’‘“”—–é".contains(*c)).collect();
+        assert!(!ascii || strange.is_empty(), "{strange:?}");
+        snapshot(&format!("matrix-{name}"), text);
+        session.keys("<Tab>");
+        snapshot(&format!("pair-{name}"), session.text());
+    }
+}
+
+#[test]
+fn the_passage_pane_names_the_tokens_that_matched() {
+    let mut session = Session::inspected(80, 24, "terminal", false);
+    session.keys("5");
+    assert!(session.text().contains(" colbert matched nell .93  "), "{}", session.text());
+}
+
+#[test]
+fn a_model_that_saw_nothing_says_why() {
+    let mut session = Session::open(80, 24, "terminal", false);
+    let absent = |_: &str, _: &str| memsift::engine::Inspection {
+        matrix: Err("'m' gives one vector a text and none a token: there is no matrix".to_owned()),
+        pair: Err("no cross-encoder: 'x' is not installed; run 'memsift models pull'".to_owned()),
+    };
+    session.inspect = Some(absent);
+    session.keys(&format!("{}<Enter>T", screen::QUESTION));
+    assert!(session.text().contains("one vector a text and none a token"), "{}", session.text());
+    session.keys("<Tab>");
+    assert!(session.text().contains("run 'memsift models pull'"), "{}", session.text());
+}
+
 /// Every small size, every pane, every overlay: nothing panics, and nothing is drawn outside.
 #[test]
 fn no_size_breaks_it() {
-    let mut session = Session::asked(80, 24, "terminal", false);
+    let mut session = Session::inspected(80, 24, "terminal", false);
     for columns in [1, 2, 5, 20, 39, 40, 41, 60, 99, 100, 101, 159, 160, 250] {
         for rows in [1, 2, 5, 9, 10, 11, 15, 16, 24, 29, 30, 31, 80] {
             session.give(Input::Size(columns, rows));
             for keys in [
                 "1", "2", "3", "4", "5", "6", "z", "z", "?", "<Esc>", "C", "<Esc>", "L", "<Esc>", "i", "<Esc>", "G",
-                "g",
+                "g", "T", "G", "l", "n", "<Tab>", "G", "p", "<Esc>",
             ] {
                 session.keys(keys);
                 session.draw();
@@ -150,6 +191,7 @@ fn hostile() -> Arc<Conversation> {
 #[test]
 fn hostile_text_is_drawn_as_text() {
     let mut session = Session::on(hostile(), 120, 40, "terminal", false);
+    session.inspect = Some(screen::inspection);
     session.keys("word plain family tabs Eve<Enter>");
     assert!(session.model.trace.is_some());
     for pane in Pane::ALL {
@@ -161,6 +203,19 @@ fn hostile_text_is_drawn_as_text() {
                 let symbol = cell.symbol();
                 assert!(!symbol.chars().any(memsift::store::clean::is_hostile), "{symbol:?} reaches the terminal");
             }
+        }
+    }
+    session.keys("4gT");
+    for _ in 0..9 {
+        for keys in ["g", "G", "lll", "<Tab>", "G", "<Tab>n"] {
+            session.keys(keys);
+            // A wide character that is cut in half or pushes its row aside moves the frame.
+            for line in session.text().lines().filter(|line| line.starts_with(" ┃")) {
+                assert!(line.ends_with('┃') && memsift::ui::text::width(line) == 119, "{line}");
+            }
+            let cells = session.draw();
+            let hostile = |cell: &ratatui::buffer::Cell| cell.symbol().chars().any(memsift::store::clean::is_hostile);
+            assert!(!cells.content().iter().any(hostile));
         }
     }
 }

@@ -158,7 +158,7 @@ fn gold_is_walked_through() {
 #[test]
 fn escape_goes_back_and_never_leaves() {
     let mut session = Session::asked(120, 40, "terminal", false);
-    session.keys("z<Esc>?<Esc>:<Esc>/x<Esc>C<Esc>L<Esc>O<Esc><Esc><Esc><Esc>");
+    session.keys("z<Esc>?<Esc>:<Esc>/x<Esc>C<Esc>T<Tab><Esc>L<Esc>O<Esc><Esc><Esc><Esc>");
     assert_eq!(session.model.mode, Mode::Normal);
     assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Quit)));
     session.keys("q");
@@ -166,8 +166,53 @@ fn escape_goes_back_and_never_leaves() {
 }
 
 #[test]
+fn what_the_models_saw_is_asked_for_once_and_follows_the_selection() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    let asked = |session: &Session| {
+        let jobs = session.left.iter().filter_map(|effect| match effect {
+            Effect::Send(Job::Inspect { passage, .. }) => Some(*passage),
+            _ => None,
+        });
+        jobs.collect::<Vec<u32>>()
+    };
+    assert!(asked(&session).is_empty(), "nothing on the screen needs it");
+    session.keys("T");
+    let first = session.model.selected.unwrap();
+    assert_eq!(asked(&session), [first]);
+    assert!(session.text().contains(" reading"), "{}", session.text());
+    session.keys("nn<Esc>T");
+    assert_eq!(asked(&session), [first], "one at a time");
+    let inspection = std::sync::Arc::new(screen::inspection(QUESTION, "Nell: We lifted the false floor."));
+    let generation = session.model.generation;
+    let event = Event::Inspected { generation, passage: first, inspection: std::sync::Arc::clone(&inspection) };
+    session.give(Input::Engine(event.clone()));
+    let last = session.model.selected.unwrap();
+    assert_eq!(asked(&session), [first, last], "the answer was for a passage that was left; the next one is asked for");
+    session.give(Input::Engine(Event::Inspected { generation, passage: last, inspection }));
+    assert!(session.text().contains("sum of 16 best"), "{}", session.text());
+    session.keys("<Tab>");
+    assert!(session.text().contains("sigmoid of the logit"), "{}", session.text());
+    session.keys("<Esc>iIdris bread<Enter>");
+    session.give(Input::Engine(event));
+    session.keys("T");
+    assert!(session.text().contains(" reading"), "what was seen under another question is not shown");
+}
+
+#[test]
+fn nothing_is_asked_of_the_models_while_they_score() {
+    let mut session = Session::open(120, 40, "terminal", false);
+    session.state = memsift::scored::RankerState::Running;
+    session.keys(&format!("{QUESTION}<Enter>T"));
+    assert!(session.text().contains(" after scoring"), "{}", session.text());
+    let is_inspect = |effect: &Effect| matches!(effect, Effect::Send(Job::Inspect { .. }));
+    assert!(!session.left.iter().any(is_inspect));
+    session.give(Input::Engine(Event::Finished { generation: session.model.generation }));
+    assert!(session.left.iter().any(is_inspect));
+}
+
+#[test]
 fn control_c_leaves_from_anywhere() {
-    for before in ["", "i", "?", ":", "/", "L", "C"] {
+    for before in ["", "i", "?", ":", "/", "L", "C", "T"] {
         let mut session = Session::asked(120, 40, "terminal", false);
         session.keys(before);
         session.keys("<C-c>");

@@ -9,7 +9,7 @@ use memsift::engine::{Deaf, Listener, Models, Pipeline, RankerChoice, Wish};
 use memsift::history::Conversation;
 use memsift::models::Registry;
 use memsift::rank::{
-    Cache, CrossEncoder, Gives, ModelId, PairScore, RankError, Side, TextEncoder, TokenPiece, TokenVectors,
+    Cache, CrossEncoder, Gives, ModelId, PairScore, PairTokens, RankError, Side, TextEncoder, TokenPiece, TokenVectors,
 };
 use memsift::scored::{RankerState, Scored};
 use memsift::settings::Settings;
@@ -100,6 +100,9 @@ impl TextEncoder for Counting {
 }
 
 impl CrossEncoder for Counting {
+    fn tokens(&self, _: &str, _: &str) -> Result<PairTokens, RankError> {
+        Err(RankError::Tokens { reason: "not in this test".to_owned() })
+    }
     fn model(&self) -> &ModelId {
         &self.id
     }

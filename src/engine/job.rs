@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::inspect::Inspection;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
@@ -21,6 +22,13 @@ pub enum Job {
     Stop,
     /// Go on where [`Job::Stop`] stopped.
     Resume,
+    /// Say what the models see of a passage, after the question that is running. Dropped when another one was asked.
+    Inspect {
+        /// See [`Ask::generation`].
+        generation: u64,
+        /// The passage.
+        passage: u32,
+    },
     /// Mark or unmark turns as gold for a question of a conversation, and keep the marks.
     Mark {
         /// Conversation id.
@@ -82,6 +90,15 @@ pub enum Event {
     Finished {
         /// See [`Ask::generation`].
         generation: u64,
+    },
+    /// What the models see of a passage.
+    Inspected {
+        /// See [`Ask::generation`].
+        generation: u64,
+        /// The passage.
+        passage: u32,
+        /// What they see.
+        inspection: Arc<Inspection>,
     },
     /// Something went wrong; one sentence for the user.
     Failed(String),

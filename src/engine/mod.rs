@@ -2,6 +2,7 @@
 //! knows no screen.
 
 pub mod choice;
+pub mod inspect;
 pub mod job;
 pub mod models;
 pub mod pipeline;
@@ -10,6 +11,7 @@ pub mod vectors;
 pub mod worker;
 
 pub use choice::{Chosen, RankerChoice, SlotName, Wish};
+pub use inspect::{Inspection, MatrixReading, PairReading};
 pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 pub use models::Models;
 pub use pipeline::{Deaf, Listener, Pipeline};

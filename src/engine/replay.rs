@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::inspect::Inspection;
 use super::job::{Ask, Event, Job, ModelState, ModelStatus};
 use crate::history::{Conversation, ConversationSummary, Question};
 use crate::scored::{Ranker, Scored};
@@ -65,6 +66,15 @@ impl Replay {
                 (self.say)(Event::Marks(Vec::new()));
             }
             Job::Ask(ask) => self.ask(ask),
+            Job::Inspect { generation, passage } => {
+                let reason = "a trace holds no models: open the database to see what they read";
+                let inspection = Inspection { matrix: Err(reason.to_owned()), pair: Err(reason.to_owned()) };
+                (self.say)(Event::Inspected {
+                    generation: *generation,
+                    passage: *passage,
+                    inspection: Arc::new(inspection),
+                });
+            }
             Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

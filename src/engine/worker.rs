@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::choice::{RankerChoice, SlotName};
+use super::inspect;
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
@@ -210,6 +211,10 @@ impl Worker {
                 self.ask();
             }
             Job::Resume => self.ask(),
+            Job::Inspect { generation, passage } => {
+                let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);
+                answer.into_iter().for_each(&self.say);
+            }
             Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
             Job::Stop | Job::Quit => {}
         }

@@ -307,17 +307,17 @@ impl TextEncoder for ColBert {
     fn tokens(&self, side: Side, text: &str) -> Result<Vec<TokenPiece>, RankError> {
         let mut rows = Rows::default();
         let from = text.len() - text.trim_start().len();
-        let pieces = self.tokenizer.pieces(text.trim(), usize::MAX)?;
-        let ids = self.tokenizer.ids(text.trim())?;
+        let pieces = self.tokenizer.pieces(text.trim())?;
+        let ids: Vec<u32> = pieces.iter().map(|piece| piece.id).collect();
         let words = ids.len() - self.push(side, &ids, &mut rows);
         let before = self.tokenizer.single().before.len() + 1;
         let piece = |(at, id): (usize, &u32)| match at.checked_sub(before).filter(|word| *word < words) {
             Some(word) => pieces.get(word).map(|piece| TokenPiece {
-                text: piece.text.clone(),
                 start: piece.start + from,
                 end: piece.end + from,
+                ..piece.clone()
             }),
-            None => Some(TokenPiece { text: self.tokenizer.name(*id), start: 0, end: 0 }),
+            None => Some(self.tokenizer.special(*id)),
         };
         Ok(rows.ids.iter().enumerate().filter(|(_, id)| self.has_vector(side, **id)).filter_map(piece).collect())
     }

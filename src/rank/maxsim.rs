@@ -128,7 +128,7 @@ impl PassageVectors {
 }
 
 impl MaxSim {
-    fn of(best: &[f32]) -> Self {
+    pub(super) fn of(best: &[f32]) -> Self {
         let score = best.iter().sum::<f32>();
         Self { score, mean: if best.is_empty() { 0.0 } else { score / best.len() as f32 } }
     }

@@ -80,7 +80,9 @@ impl TextEncoder for MiniLm {
     }
 
     fn tokens(&self, _: Side, text: &str) -> Result<Vec<TokenPiece>, RankError> {
-        self.tokenizer.pieces(text, self.tokenizer.room(self.max_tokens))
+        let mut pieces = self.tokenizer.pieces(text)?;
+        pieces.truncate(self.tokenizer.room(self.max_tokens));
+        Ok(pieces)
     }
 }
 

@@ -12,10 +12,12 @@ mod config;
 mod encoder;
 mod error;
 mod kernels;
+mod matrix;
 mod maxsim;
 mod minilm;
 mod modernbert;
 mod modules;
+mod pair_tokens;
 mod relative;
 mod sequence_classifier;
 mod small_cross_encoder;
@@ -27,8 +29,10 @@ pub use cache::{Cache, CacheInfo, CacheKey};
 pub use colbert::ColBert;
 pub(crate) use encoder::folder_name;
 pub use error::RankError;
+pub use matrix::Matrix;
 pub use maxsim::{MaxSim, PassageScore, PassageVectors, TokenMatch, cosine, maxsim, maxsim_matches};
 pub use minilm::MiniLm;
+pub use pair_tokens::{PairPart, PairTokens};
 pub use sequence_classifier::SequenceClassifier;
 pub use small_cross_encoder::SmallCrossEncoder;
 pub use tokenizer::TokenPiece;
@@ -53,6 +57,11 @@ pub trait CrossEncoder: Send + Sync {
     /// # Errors
     /// [`RankError::Tokens`] or [`RankError::Compute`]; then nothing was scored.
     fn score(&self, question: &str, passages: &[&str]) -> Result<Vec<PairScore>, RankError>;
+    /// The tokens of one pair as the network reads them, and what did not fit, for display.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`].
+    fn tokens(&self, question: &str, passage: &str) -> Result<PairTokens, RankError>;
 }
 
 /// What a cross-encoder says about one pair.

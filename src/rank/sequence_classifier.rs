@@ -12,7 +12,7 @@ use super::encoder::{Encoder, Keep, Network};
 use super::error::words;
 use super::kernels::{Norm, dot, gelu, mean};
 use super::tokenizer::{ModelTokenizer, Rows};
-use super::{CrossEncoder, ModelId, PairScore, RankError};
+use super::{CrossEncoder, ModelId, PairScore, PairTokens, RankError};
 
 /// Tokens that a passage keeps even beside a question that fills the model.
 const LEAST_PASSAGE_TOKENS: usize = 16;
@@ -210,5 +210,9 @@ impl CrossEncoder for SequenceClassifier {
         let states = self.encoder.forward(&rows, self.head.keep())?;
         let logits = self.head.logits(states, &rows, self.encoder.hidden())?;
         Ok(rows.pair_scores(logits, clipped))
+    }
+
+    fn tokens(&self, question: &str, passage: &str) -> Result<PairTokens, RankError> {
+        PairTokens::new(&self.tokenizer, question, passage, self.max_tokens, LEAST_PASSAGE_TOKENS)
     }
 }

@@ -13,7 +13,7 @@ use super::kernels::Norm;
 use super::minilm::MiniLm;
 use super::sequence_classifier::{Head, SequenceClassifier};
 use super::weights::{Weights, sha256};
-use super::{CrossEncoder, ModelId, PairScore, RankError, TextEncoder};
+use super::{CrossEncoder, ModelId, PairScore, PairTokens, RankError, TextEncoder};
 
 /// The adapter: LoRA matrices, layer norms and the scoring head, f16.
 static ADAPTER: &[u8] = include_bytes!("small_cross_encoder/small-cross-encoder.safetensors");
@@ -106,5 +106,9 @@ impl CrossEncoder for SmallCrossEncoder {
 
     fn score(&self, question: &str, passages: &[&str]) -> Result<Vec<PairScore>, RankError> {
         self.0.score(question, passages)
+    }
+
+    fn tokens(&self, question: &str, passage: &str) -> Result<PairTokens, RankError> {
+        self.0.tokens(question, passage)
     }
 }

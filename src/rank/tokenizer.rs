@@ -3,18 +3,21 @@
 
 use std::path::Path;
 
-use tokenizers::Tokenizer;
+use tokenizers::{DecoderWrapper, Tokenizer};
 
 use super::{PairScore, RankError};
 
 /// One token of a text, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenPiece {
-    /// The token as the model knows it; a `##` marks the continuation of a word.
+    /// Its number in the model's vocabulary.
+    pub id: u32,
+    /// The token as the model knows it, where a `##` marks the continuation of a word and a `▁` the start of one. Of a
+    /// token that stands for bytes, the text it was made from.
     pub text: String,
     /// Byte of the original text where it starts.
     pub start: usize,
-    /// Byte after its end.
+    /// Byte after its end; the start for tokens that stand for no text: specials, markers and masks.
     pub end: usize,
 }
 
@@ -97,6 +100,20 @@ impl ModelTokenizer {
         }
     }
 
+    /// How many tokens of question and passage fit beside the specials into `max`. Only a question that would leave the
+    /// passage fewer than `least` tokens is cut itself.
+    pub(super) fn cut_pair(&self, question: usize, passage: usize, max: usize, least: usize) -> (usize, usize) {
+        let room = max.saturating_sub(self.pair.len());
+        let question = question.min(room.saturating_sub(least.min(passage)));
+        (question, passage.min(room - question))
+    }
+
+    /// The special tokens around a pair: before the question, between the texts, at the end.
+    pub(super) fn pair_specials(&self) -> [Vec<TokenPiece>; 3] {
+        [&self.pair.before, &self.pair.between, &self.pair.after]
+            .map(|tokens| tokens.iter().map(|&(id, _)| self.special(id)).collect())
+    }
+
     /// The special tokens around a single text.
     pub(super) fn single(&self) -> &Frame {
         &self.single
@@ -107,22 +124,26 @@ impl ModelTokenizer {
         self.tokenizer.token_to_id(token)
     }
 
-    /// The text of a token by its id.
-    pub(super) fn name(&self, id: u32) -> String {
-        self.tokenizer.id_to_token(id).unwrap_or_default()
-    }
-
     /// Ids of all tokens of a text, without specials and without a limit.
     pub(super) fn ids(&self, text: &str) -> Result<Vec<u32>, RankError> {
         let encoding = self.tokenizer.encode_fast(text, false).map_err(tokens_error)?;
         Ok(encoding.get_ids().to_vec())
     }
 
-    /// The tokens of a text with their places in it, at most `limit`.
-    pub(super) fn pieces(&self, text: &str, limit: usize) -> Result<Vec<TokenPiece>, RankError> {
+    /// The tokens of a text with their places in it: what [`ModelTokenizer::ids`] gives, for display.
+    pub(super) fn pieces(&self, text: &str) -> Result<Vec<TokenPiece>, RankError> {
         let encoding = self.tokenizer.encode(text, false).map_err(tokens_error)?;
-        let pieces = encoding.get_tokens().iter().zip(encoding.get_offsets()).take(limit);
-        Ok(pieces.map(|(token, &(start, end))| TokenPiece { text: token.clone(), start, end }).collect())
+        let of_bytes = matches!(self.tokenizer.get_decoder(), Some(DecoderWrapper::ByteLevel(_)));
+        let piece = |((&id, token), &(start, end)): ((&u32, &String), &(usize, usize))| {
+            let origin = if of_bytes { text.get(start..end).filter(|origin| !origin.is_empty()) } else { None };
+            TokenPiece { id, text: origin.unwrap_or(token).to_owned(), start, end }
+        };
+        Ok(encoding.get_ids().iter().zip(encoding.get_tokens()).zip(encoding.get_offsets()).map(piece).collect())
+    }
+
+    /// A token that stands for no text.
+    pub(super) fn special(&self, id: u32) -> TokenPiece {
+        TokenPiece { id, text: self.tokenizer.id_to_token(id).unwrap_or_default(), start: 0, end: 0 }
     }
 
     /// Tokens of a text that fit beside the specials into `max` tokens.
@@ -142,8 +163,8 @@ impl ModelTokenizer {
         text.len() - kept.len()
     }
 
-    /// Appends question and passage in their frame with at most `max` tokens; returns how many tokens of the passage
-    /// were dropped. Only a question that would leave the passage fewer than `least` tokens is cut itself.
+    /// Appends question and passage in their frame, cut as [`ModelTokenizer::cut_pair`] says; returns how many tokens of
+    /// the passage were dropped.
     pub(super) fn push_pair(
         &self,
         question: &[u32],
@@ -152,9 +173,9 @@ impl ModelTokenizer {
         least: usize,
         rows: &mut Rows,
     ) -> usize {
-        let room = max.saturating_sub(self.pair.len());
-        let question = question.get(..room.saturating_sub(least.min(passage.len()))).unwrap_or(question);
-        let kept = passage.get(..room - question.len()).unwrap_or(passage);
+        let (of_question, of_passage) = self.cut_pair(question.len(), passage.len(), max, least);
+        let question = question.get(..of_question).unwrap_or(question);
+        let kept = passage.get(..of_passage).unwrap_or(passage);
         let [first, second] = self.pair.segments;
         rows.open();
         rows.extend(&self.pair.before);

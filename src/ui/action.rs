@@ -67,6 +67,8 @@ pub enum Action {
     },
     /// Show the context as it would be sent.
     Context,
+    /// Show what the models saw of the selection.
+    Tokens,
     /// Next or previous question of the set.
     Question(i32),
     /// List the questions of the set.

@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::PickerKind;
 use super::update::{Effect, ask, remake};
-use super::{command, knob, layout, select};
+use super::{command, knob, layout, select, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -90,6 +90,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 model.mode = Mode::Help(0);
             }
         },
+        (Mode::Tokens(view), _) => tokens::key(model, view, event),
         (Mode::Context(at), code) => match scroll(model, code, at) {
             Some(at) => model.mode = Mode::Context(at),
             None => match code {
@@ -139,7 +140,7 @@ pub fn paste(model: &mut Model, text: &str) {
         Mode::Question => {
             model.question.insert_str(cleaned);
         }
-        Mode::Context(_) | Mode::Normal => {}
+        Mode::Context(_) | Mode::Tokens(_) | Mode::Normal => {}
         mode => {
             model.prompt.insert_str(cleaned);
             let typed = text_of(&model.prompt);

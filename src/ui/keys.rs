@@ -62,6 +62,7 @@ pub const KEYS: &[Binding] = &[
     own(Pane::Fused, &["t"], Action::Order, "order by time, or by rank again", "time"),
     own(Pane::Fused, &["f"], Action::Fates, "show one fate only: the next one", "fate"),
     own(Pane::Passage, &["Enter"], Action::Enter, "open the session on the whole screen", "session"),
+    own(Pane::Passage, &["T"], Action::Tokens, "what the models saw of it, token by token", "tokens"),
     foot(
         &["i"],
         Action::Edit,
@@ -100,6 +101,7 @@ pub const KEYS: &[Binding] = &[
     all(&["L"], Action::Questions, "list the questions of the set"),
     all(&["O"], Action::Conversations, "list the conversations"),
     all(&["C"], Action::Context, "the context as it would be sent"),
+    all(&["T"], Action::Tokens, "what the models saw: the MaxSim matrix and, with Tab, what the cross-encoder read"),
     all(&["z"], Action::Zoom, "the focused pane on the whole screen, or back"),
     all(&["j", "Down"], Action::Move(1), "next row"),
     all(&["k", "Up"], Action::Move(-1), "row before"),

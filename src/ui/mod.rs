@@ -16,6 +16,7 @@ pub mod select;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod tokens;
 pub mod update;
 pub mod view;
 

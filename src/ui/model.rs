@@ -11,6 +11,7 @@ use super::list::Rows;
 use super::pane::Pane;
 use super::picker::Picker;
 use super::theme::Theme;
+use super::tokens::{Inspected, TokensView};
 use crate::engine::{ModelStatus, Progress};
 use crate::history::{Conversation, ConversationSummary};
 use crate::settings::Settings;
@@ -56,6 +57,10 @@ pub struct Model {
     pub rows: Rows,
     /// The selected passage: one for all panes.
     pub selected: Option<u32>,
+    /// What the models saw of one passage, the last one that the engine was asked about.
+    pub inspection: Option<Inspected>,
+    /// The question under which the engine is asked about a passage and has not answered yet.
+    pub inspecting: Option<u64>,
     /// The focused pane.
     pub focus: Pane,
     /// True when the focused pane takes the screen.
@@ -131,6 +136,8 @@ pub enum Mode {
     Help(usize),
     /// The context is shown, so far scrolled.
     Context(usize),
+    /// What the models saw is shown.
+    Tokens(TokensView),
     /// Something is chosen from a list.
     Picker(Picker),
 }
@@ -208,6 +215,8 @@ impl Model {
             trace: None,
             rows: Rows::default(),
             selected: None,
+            inspection: None,
+            inspecting: None,
             focus: Pane::Fused,
             zoom: false,
             // Whoever opens the program without a question wants to type one.

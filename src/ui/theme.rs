@@ -113,6 +113,10 @@ pub struct Glyphs {
     pub alpha: &'static str,
     /// From where a name was learnt.
     pub from: &'static str,
+    /// What is found on the other side.
+    pub to: &'static str,
+    /// Shades of a matrix, nothing first.
+    pub shades: [&'static str; 5],
     /// True when only ASCII may be drawn.
     pub ascii: bool,
 }
@@ -134,6 +138,8 @@ impl Glyphs {
         dashes: ["╌", "╎"],
         alpha: "α",
         from: "←",
+        to: "→",
+        shades: ["·", "░", "▒", "▓", "█"],
         ascii: false,
     };
     /// Shapes of every terminal.
@@ -152,6 +158,8 @@ impl Glyphs {
         dashes: ["~", ":"],
         alpha: "a",
         from: "<-",
+        to: ">",
+        shades: [".", "-", "=", "%", "#"],
         ascii: true,
     };
 }

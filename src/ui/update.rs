@@ -11,6 +11,7 @@ use super::keys::action_of;
 use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
+use super::tokens::{self, Inspected};
 use super::{edit, knob, layout, mouse, select};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
@@ -65,6 +66,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
         Input::Engine(event) => engine(model, event, &mut effects),
     }
     select::settle(model);
+    tokens::settle(model, &mut effects);
     effects
 }
 
@@ -118,6 +120,7 @@ pub fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Help => edit::open(model, Mode::Help(0), ""),
         Action::Context if model.trace.is_some() => model.mode = Mode::Context(0),
         Action::Context => model.say("there is no context yet: ask a question with i"),
+        Action::Tokens => tokens::open(model),
         Action::Conversations => pick(model, Picker::conversations),
         Action::Questions => pick(model, Picker::questions),
         Action::Gold => pick(model, Picker::gold),
@@ -346,7 +349,11 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             model.running = false;
             model.progress = None;
         }
-        Event::Scored { .. } | Event::Finished { .. } => {}
+        Event::Inspected { generation, passage, inspection } if generation == model.generation => {
+            model.inspection = Some(Inspected { generation, passage, inspection });
+            model.inspecting = None;
+        }
+        Event::Scored { .. } | Event::Finished { .. } | Event::Inspected { .. } => {}
         Event::Failed(sentence) => model.fail(clean_line(&sentence, &mut 0)),
         Event::Broken(sentence) => {
             model.running = false;

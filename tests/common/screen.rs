@@ -5,10 +5,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use memsift::engine::{Ask, Event, Job, ModelState, ModelStatus};
+use memsift::engine::{Ask, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading};
 use memsift::history::Conversation;
 use memsift::parse::parse_plain;
 use memsift::passage::{PassageSet, Shape};
+use memsift::rank::{Matrix, PairPart, PairScore, PairTokens, TokenMatch, TokenPiece};
 use memsift::retrieve::{NoReader, retrieve};
 use memsift::scored::{Model as ModelName, Ranker, RankerState, Score, Scored, Timings};
 use memsift::settings::Settings;
@@ -66,6 +67,54 @@ pub fn scored(ask: &Ask, state: RankerState) -> Arc<Scored> {
     })
 }
 
+/// Words and signs as tokens.
+fn pieces(text: &str) -> Vec<TokenPiece> {
+    let mut pieces: Vec<TokenPiece> = Vec::new();
+    for (at, c) in text.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+        let end = at + c.len_utf8();
+        match pieces.last_mut() {
+            Some(last) if last.end == at && c.is_alphanumeric() && last.text.ends_with(char::is_alphanumeric) => {
+                last.text.extend(c.to_lowercase());
+                last.end = end;
+            }
+            _ => pieces.push(TokenPiece { id: 0, text: c.to_lowercase().to_string(), start: at, end }),
+        }
+    }
+    pieces
+}
+
+/// What models would see in a passage: words as tokens, cosines by a formula, room for 40 tokens.
+pub fn inspection(question: &str, passage: &str) -> Inspection {
+    let (asked, mut found) = (pieces(question), pieces(passage));
+    let all = found.len();
+    found.truncate(256);
+    let letters = |text: &str| text.chars().map(|c| c as usize).sum::<usize>();
+    let cosine = |a: &TokenPiece, b: &TokenPiece| match a.text == b.text {
+        true => 0.93,
+        false => (letters(&a.text) * 31 + letters(&b.text) * 17) as f32 % 83.0 / 100.0 - 0.05,
+    };
+    let cosines: Vec<f32> = asked.iter().flat_map(|a| found.iter().map(move |b| cosine(a, b))).collect();
+    let best = asked.iter().enumerate().map(|(query, a)| {
+        let row = found.iter().map(|b| cosine(a, b)).enumerate();
+        let best = row.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        TokenMatch { query, passage: best.map(|(at, _)| at), cosine: best.map_or(-1.0, |(_, cosine)| cosine) }
+    });
+    let matrix = Matrix::new(asked.clone(), found.clone(), cosines, best.collect(), (all - found.len()) as u32);
+    let special = |text: &str| (PairPart::Special, TokenPiece { id: 1, text: text.to_owned(), start: 0, end: 0 });
+    let room = 40_usize.saturating_sub(asked.len() + 3);
+    let unread = found.split_off(room.min(found.len()));
+    let mut read = vec![special("[CLS]")];
+    read.extend(asked.into_iter().map(|piece| (PairPart::Question, piece)));
+    read.push(special("[SEP]"));
+    let passage_unread = all - found.len();
+    read.extend(found.into_iter().map(|piece| (PairPart::Passage, piece)));
+    read.push(special("[SEP]"));
+    let score = PairScore::new(1.5, read.len() as u32, Some(passage_unread as u32));
+    let tokens = PairTokens { read, question_unread: 0, passage_unread, unread };
+    let pair = PairReading { model: "formula".to_owned(), max_tokens: 40, tokens, score };
+    Inspection { matrix: Ok(MatrixReading { model: "formula".to_owned(), matrix }), pair: Ok(pair) }
+}
+
 /// A screen with its pretended engine.
 pub struct Session {
     pub model: Model,
@@ -76,6 +125,8 @@ pub struct Session {
     pub ask: Option<Ask>,
     /// How far the pretended rankers get.
     pub state: RankerState,
+    /// What the pretended models see in a question and a passage; nobody answers without it.
+    pub inspect: Option<fn(&str, &str) -> Inspection>,
 }
 
 impl Session {
@@ -96,8 +147,14 @@ impl Session {
             mouse: true,
             replayed: false,
         };
-        let mut session =
-            Self { model: Model::new(&start), conversation, left: Vec::new(), ask: None, state: RankerState::Done };
+        let mut session = Self {
+            model: Model::new(&start),
+            conversation,
+            left: Vec::new(),
+            ask: None,
+            state: RankerState::Done,
+            inspect: None,
+        };
         session.give(Input::Size(columns, rows));
         for role in ["tagger", "colbert", "ce"] {
             let status = ModelStatus { role, name: "formula".to_owned(), state: ModelState::Ready(0.1) };
@@ -125,6 +182,14 @@ impl Session {
         session
     }
 
+    /// The same with models that say what they see.
+    pub fn inspected(columns: u16, rows: u16, theme: &str, ascii: bool) -> Self {
+        let mut session = Self::open(columns, rows, theme, ascii);
+        session.inspect = Some(inspection);
+        session.keys(&format!("{QUESTION}<Enter>"));
+        session
+    }
+
     /// Take something in and answer the jobs that follow.
     pub fn give(&mut self, input: Input) {
         let mut effects = update(&mut self.model, input);
@@ -144,6 +209,13 @@ impl Session {
                     if self.state != RankerState::Running {
                         effects.extend(update(&mut self.model, Input::Engine(Event::Finished { generation })));
                     }
+                }
+                Effect::Send(Job::Inspect { generation, passage }) if self.inspect.is_some() => {
+                    let trace = self.model.trace.as_ref().unwrap();
+                    let text = &trace.scored.passages.passages[passage as usize].text;
+                    let inspection = Arc::new(self.inspect.unwrap()(&trace.scored.query.text, text));
+                    let event = Event::Inspected { generation, passage, inspection };
+                    effects.extend(update(&mut self.model, Input::Engine(event)));
                 }
                 other => self.left.push(other),
             }

@@ -9,6 +9,7 @@ use super::{Piece, put, text};
 use crate::ui::keys;
 use crate::ui::model::{Mode, Model};
 use crate::ui::theme::Role;
+use crate::ui::tokens;
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let theme = &model.theme;
@@ -53,7 +54,11 @@ fn line(model: &Model, area: Rect, buf: &mut Buffer) {
     }
     let mut pieces: Vec<Piece> = Vec::new();
     let mut room = usize::from(area.width);
-    for (key, word) in keys::footer(model.focus) {
+    let shown = match model.mode {
+        Mode::Tokens(_) => tokens::KEYS.to_vec(),
+        _ => keys::footer(model.focus),
+    };
+    for (key, word) in shown {
         let piece = format!(" {key} ");
         let words = format!("{word} ");
         let wide = text::width(&piece) + text::width(&words);

@@ -13,6 +13,7 @@ mod ranks;
 pub mod tabs;
 mod terms;
 mod title;
+mod tokens;
 mod verdict;
 mod why;
 
@@ -65,6 +66,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
     match &model.mode {
         Mode::Help(from) => help::draw(model, *from, buf),
         Mode::Context(from) => context::draw(model, *from, buf),
+        Mode::Tokens(open) => tokens::draw(model, open, buf),
         Mode::Picker(open) => picker::draw(model, open, buf),
         _ => {}
     }

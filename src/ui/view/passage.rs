@@ -6,13 +6,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Piece, frame, put, text, underlined};
+use crate::rank::TokenMatch;
 use crate::trace::Trace;
 use crate::ui::model::Model;
 use crate::ui::pane::Pane;
 use crate::ui::theme::Role;
+use crate::ui::tokens::{inspected, label};
 
 /// Most lines that are wrapped for one passage: more than any screen has.
 const MOST_LINES: usize = 400;
+/// Pairs of tokens that are named.
+const PAIRS: usize = 5;
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let theme = &model.theme;
@@ -32,7 +36,8 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         _ => String::new(),
     };
     let inside = frame(model, Pane::Passage, area, &right, buf);
-    let notes = notes(trace, selected);
+    let mut notes = notes(trace, selected);
+    notes.extend(matched(model));
     let below = if inside.height > 6 { notes.len() as u16 } else { 0 };
     let body = Rect { height: inside.height - below, ..inside };
     let lines = around(model, trace, selected, body);
@@ -114,6 +119,20 @@ fn matches(trace: &Trace, passage: u32) -> Vec<Range<usize>> {
         }
     }
     merged
+}
+
+/// The strongest pairs of a question token and the passage token that it found.
+fn matched(model: &Model) -> Option<String> {
+    let matrix = &inspected(model)?.matrix.as_ref().ok()?.matrix;
+    let pair = |token: &TokenMatch| {
+        let asked = label(matrix.question.get(token.query)?);
+        let found = label(matrix.passage.get(token.passage?)?);
+        let arrow = if asked == found { String::new() } else { format!("{}{found}", model.theme.glyphs.to) };
+        let cosine = format!("{:.2}", token.cosine);
+        Some(format!("{asked}{arrow} {}", cosine.strip_prefix('0').unwrap_or(&cosine)))
+    };
+    let pairs: Vec<String> = matrix.strongest(PAIRS).iter().filter_map(pair).collect();
+    (!pairs.is_empty()).then(|| format!(" colbert matched {}", pairs.join("  ")))
 }
 
 /// What the models read.
