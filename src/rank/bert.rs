@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, D, Device, InplaceOp1, Layout, Storage, Tensor};
+use rayon::prelude::*;
 
 use super::config::Config;
 use super::encoder::{Encoder, Keep};
@@ -108,7 +109,7 @@ impl Bert {
         };
         Ok(Self {
             embeddings: Arc::new(embeddings),
-            layers: (0..config.num_hidden_layers).map(layer).collect::<candle_core::Result<_>>()?,
+            layers: (0..config.num_hidden_layers).into_par_iter().map(layer).collect::<candle_core::Result<_>>()?,
             heads: config.num_attention_heads,
             eps: config.eps() as f32,
         })

@@ -1,11 +1,11 @@
 //! Reads tensors out of a safetensors file, one at a time: a large model never lies in memory twice. Knows the format;
 //! not what is computed with it.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use candle_core::{DType, Device, Tensor, bail};
 use half::{bf16, f16};
@@ -20,7 +20,8 @@ const LONGEST_HEADER: u64 = 64 << 20;
 
 /// A safetensors file, opened.
 pub(super) struct Weights<'a> {
-    source: RefCell<Source<'a>>,
+    /// Locked while bytes are read; they are converted outside, so that several threads can load layers.
+    source: Mutex<Source<'a>>,
     entries: HashMap<String, Entry>,
     metadata: HashMap<String, String>,
     /// Where the numbers begin.
@@ -79,7 +80,7 @@ impl<'a> Weights<'a> {
         if start.checked_add(end).is_none_or(|end| end > length) {
             bail!("it is cut short: its table of contents promises {} bytes, {length} are there", start + end);
         }
-        Ok(Self { source: RefCell::new(source), entries, metadata, start, prefix: String::new() })
+        Ok(Self { source: Mutex::new(source), entries, metadata, start, prefix: String::new() })
     }
 
     /// From now on names are looked up behind `prefix`, when the file has any such name.
@@ -132,7 +133,7 @@ impl<'a> Weights<'a> {
         if to < from || wanted.is_none_or(|wanted| wanted as u64 != to - from) {
             bail!("its tensor '{name}' is not as long as its shape says");
         }
-        let bytes = self.source.borrow_mut().read(self.start + from, to - from)?;
+        let bytes = self.source.lock().unwrap_or_else(PoisonError::into_inner).read(self.start + from, to - from)?;
         Tensor::from_raw_buffer(&bytes, dtype, &entry.shape, &Device::Cpu)
     }
 
