@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
-use super::{BadInput, output, pipeline};
+use super::{BadInput, load, output, pipeline};
 use crate::engine::Listener;
 use crate::explain::fate::{cut_line, number, sentence};
 use crate::explain::lint::lints;
@@ -83,7 +83,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
         output::say(&format!("memsift: {notice}"));
     }
     let id = conversation_id(&store, args.conversation.as_deref())?;
-    let conversation = Arc::new(store.load(&id)?);
+    let conversation = Arc::new(load(&store, &id)?);
     let gold = conversation
         .questions
         .iter()

@@ -3,6 +3,8 @@
 mod ask;
 mod cache;
 mod demo;
+mod diff;
+mod explain;
 mod import;
 mod knobs;
 mod models;
@@ -21,8 +23,11 @@ use clap::{Parser, Subcommand};
 
 use crate::dirs::Dirs;
 use crate::engine::{Models, Pipeline, RankerChoice};
+use crate::history::Conversation;
 use crate::rank::Cache;
+use crate::store::Store;
 use crate::store::clean::{clean, is_hostile};
+use crate::store::marks::Marks;
 
 /// See why an agent forgot: which passages a question matched, how they were ranked, and where the cut fell.
 #[derive(Debug, Parser)]
@@ -50,6 +55,10 @@ enum Command {
     /// List, fetch and check models.
     #[command(subcommand)]
     Models(models::ModelsCommand),
+    /// Say of every lost gold passage which stage lost it, and why.
+    Explain(explain::ExplainArgs),
+    /// Compare two traces; exit code 1 when a gold passage changed its fate.
+    Diff(diff::DiffArgs),
     /// Open a trace from a file, without database and models.
     Replay(replay::ReplayArgs),
     /// Measure the papers' figures on a database.
@@ -94,6 +103,11 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// It worked, and the answer is one that a script should stop at.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Changed(pub String);
+
 /// What was given is at fault, not the machine.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -115,6 +129,8 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Import(import)) => import::run(&import),
         Some(Command::Cache(command)) => cache::run(&command),
         Some(Command::Models(command)) => models::run(&command),
+        Some(Command::Explain(explain)) => explain::run(&explain),
+        Some(Command::Diff(diff)) => diff::run(&diff),
         Some(Command::Replay(replay)) => replay::run(&replay),
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Keys) => output::print(&screen::keys()),
@@ -129,6 +145,19 @@ fn dirs() -> anyhow::Result<Dirs> {
 /// A pipeline with those of the models that there are, and the user's cache.
 fn pipeline(rankers: &RankerChoice) -> anyhow::Result<Pipeline> {
     Ok(Pipeline::new(Models::load(rankers), Cache::open(&dirs()?.cache_db())))
+}
+
+/// A conversation with the gold that was marked by hand.
+fn load(store: &Store, id: &str) -> anyhow::Result<Conversation> {
+    let mut conversation = store.load(id)?;
+    if let Some(dirs) = Dirs::find() {
+        let marks = Marks::load(&dirs.marks())?;
+        if let Some(notice) = marks.notice() {
+            output::say(&format!("memsift: {notice}"));
+        }
+        marks.apply(&mut conversation);
+    }
+    Ok(conversation)
 }
 
 fn paths() -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
+use crate::history::{Conversation, Question};
 
 /// Turns that the user marked as evidence, by conversation id and the words of the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +91,27 @@ impl Marks {
     pub fn of_conversation(&self, conversation: &str) -> Vec<(String, Vec<String>)> {
         let questions = self.gold.get(conversation).into_iter().flatten();
         questions.map(|(question, turns)| (question.clone(), turns.iter().cloned().collect())).collect()
+    }
+
+    /// Let marks take the place of the data set's gold, as they do on the screen. A marked question that the data set
+    /// does not have is added; turns that are gone are left out.
+    pub fn apply(&self, conversation: &mut Conversation) {
+        for (text, ids) in self.of_conversation(&conversation.id) {
+            let mut gold: Vec<usize> = ids.iter().filter_map(|id| conversation.turn_by_id(id)).collect();
+            gold.sort_unstable();
+            match conversation.questions.iter_mut().find(|known| known.text.trim() == text) {
+                Some(known) => known.gold = gold,
+                None => conversation.questions.push(Question {
+                    id: "marked".to_owned(),
+                    text,
+                    answer: None,
+                    category: None,
+                    gold,
+                    evidence: ids,
+                    dirty: Vec::new(),
+                }),
+            }
+        }
     }
 
     /// Write the marks. The old file is there until the new one is complete.
