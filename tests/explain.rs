@@ -107,3 +107,41 @@ fn two_traces_are_compared_and_gold_that_changed_is_exit_code_one() {
     assert_eq!(code, Some(2));
     assert!(complaint.contains("compare two of the same"), "{complaint}");
 }
+
+#[test]
+fn an_unmatched_gold_passage_says_what_it_just_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let turns = [
+        ("t1", "Ann", "I met Rosalind at the pottery fair."),
+        ("t2", "Bob", "Did you? She taught me how to paint."),
+        ("t3", "Ann", "Yes, and at the weekend Rosalind and Theo were paintig together on a bench."),
+        ("t4", "Bob", "Quite so."),
+    ];
+    let lines: Vec<String> = turns
+        .iter()
+        .map(|(id, speaker, text)| {
+            serde_json::json!({"conversation": "c", "session": "s", "id": id, "speaker": speaker, "text": text})
+                .to_string()
+        })
+        .collect();
+    let db = dir.path().join("small.db");
+    import_texts(&[("c.jsonl", &lines.join("\n"))], &db, &mut |_| {}).unwrap();
+    let question = "Where was the pottery and painting?";
+    let (_, paths, _) = memsift(dir.path(), &["paths"]);
+    let file = paths.lines().find_map(|line| line.strip_prefix("marks")).unwrap().trim().to_owned();
+    let mut marks = Marks::load(Path::new(&file)).unwrap();
+    marks.set("c", question, &["t2".to_owned(), "t3".to_owned()]);
+    marks.save().unwrap();
+    let (code, said, complaint) = memsift(dir.path(), &["explain", question, "--db", &db.display().to_string()]);
+    assert_eq!(code, Some(0), "{complaint}");
+    for words in [
+        "lost t3: unmatched",
+        "'paintig' begins as the term 'painting' does",
+        "'and' of the question occurs in it and was left out (stop word)",
+        "it shares the name 'Rosalind' with t1, which was found; a further hop by that name would reach it (2 passages hold it)",
+        "lost t2: unmatched",
+    ] {
+        assert!(said.contains(words), "'{words}' is not in:\n{said}");
+    }
+    assert!(!said.contains("'Theo'"), "nobody who was found holds that name:\n{said}");
+}

@@ -14,6 +14,7 @@ use super::{BadInput, load, output, pipeline};
 use crate::engine::{Deaf, SlotName};
 use crate::explain::fate::{id_of, sentence};
 use crate::explain::lint::{Lint, lints};
+use crate::explain::near_miss::{near_misses, words_of};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::trace::Trace;
@@ -59,6 +60,8 @@ struct Lost<'a> {
     id: &'a str,
     fate: &'a Fate,
     why: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    near_misses: Vec<String>,
 }
 
 /// Ask, explain, count.
@@ -132,6 +135,7 @@ fn explain<'a>(trace: &'a Trace, id: &'a str, question: &'a str) -> Explained<'a
         id: id_of(trace, passage),
         fate: trace.fate(passage),
         why: sentence(trace, passage),
+        near_misses: near_misses(trace, passage).iter().map(|miss| words_of(trace, miss)).collect(),
     });
     Explained { id, question, gold: counts.total, kept: counts.kept, lost: lost.collect(), lints: lints(trace) }
 }
@@ -142,6 +146,9 @@ fn lines(text: &mut String, explained: &Explained<'_>) {
     let _ = writeln!(text, "{kept} of {gold} kept  {id}  {question}");
     for lost in &explained.lost {
         let _ = writeln!(text, "    lost {}: {}", lost.id, lost.why);
+        for miss in &lost.near_misses {
+            let _ = writeln!(text, "         {miss}");
+        }
     }
     for lint in explained.lints.iter().filter(|_| !explained.lost.is_empty()) {
         let _ = writeln!(text, "    lint {}: {}", lint.kind.name(), lint.text);

@@ -2,3 +2,4 @@
 
 pub mod fate;
 pub mod lint;
+pub mod near_miss;

@@ -5,6 +5,8 @@ use ratatui::layout::Rect;
 
 use super::{Piece, frame, put, text};
 use crate::explain::fate::{cut_line, id_of, path, sentence};
+use crate::explain::lint::lints;
+use crate::explain::near_miss::{near_misses, words_of};
 use crate::trace::Trace;
 use crate::truncate::FateKind;
 use crate::ui::model::Model;
@@ -40,6 +42,9 @@ fn lines(model: &Model, trace: &Trace, selected: u32, width: usize) -> Vec<Vec<P
     for (stage, words) in path(trace, selected).into_iter().filter(|(stage, _)| *stage != "truncate") {
         block(&mut lines, stage, &words, width, theme.style(Role::Faint), theme.style(Role::Text));
     }
+    for miss in near_misses(trace, selected) {
+        block(&mut lines, "close", &words_of(trace, &miss), width, theme.style(Role::Faint), theme.style(Role::Text));
+    }
     block(&mut lines, "the cut", &cut_line(trace), width, theme.style(Role::Faint), theme.style(Role::Text));
     for assumption in &trace.fused.assumptions {
         block(&mut lines, "note", assumption.words(), width, theme.style(Role::Faint), theme.style(Role::Notice));
@@ -52,6 +57,11 @@ fn lines(model: &Model, trace: &Trace, selected: u32, width: usize) -> Vec<Vec<P
         .collect();
     let all = format!("{} = {} passages", counts.join(" + "), trace.fates.len());
     block(&mut lines, "all fates", &all, width, theme.style(Role::Faint), theme.style(Role::Faint));
+    for lint in lints(trace) {
+        // What is about this passage stands out.
+        let role = if lint.passages.contains(&selected) { Role::Notice } else { Role::Faint };
+        block(&mut lines, "lint", &lint.text, width, theme.style(Role::Faint), theme.style(role));
+    }
     lines
 }
 
