@@ -1,3 +1,4 @@
 //! Traces in words. Knows the trace and the language of its readers; decides nothing.
 
 pub mod fate;
+pub mod whatif;
