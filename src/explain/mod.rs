@@ -3,3 +3,4 @@
 pub mod fate;
 pub mod lint;
 pub mod near_miss;
+pub mod whatif;
