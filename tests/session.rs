@@ -302,3 +302,21 @@ fn pasted_text_is_text() {
     assert!(!typed.contains('\u{1b}') && !typed.contains('\n'), "{typed:?}");
     assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Quit)));
 }
+
+#[test]
+fn a_what_if_is_chosen_and_turns_the_fate_and_undo_takes_it_back() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("6");
+    let selected = session.model.selected.unwrap();
+    assert!(!session.model.trace.as_ref().unwrap().fate(selected).is_kept());
+    let before = session.model.settings.clone();
+    let known = session.model.whatifs.as_ref().expect("what-ifs of the selected passage");
+    let turn = known.whatifs.knobs.iter().find_map(|whatif| whatif.nearest.clone().map(|turn| (whatif.knob, turn)));
+    let (knob, turn) = turn.expect("a knob that rescues it");
+    session.keys("<Enter><Enter>");
+    let trace = session.model.trace.as_ref().unwrap();
+    assert!(trace.fate(selected).is_kept(), "{knob} {}", turn.value);
+    assert_eq!(trace.place(selected), turn.place);
+    session.keys("u");
+    assert_eq!(session.model.settings, before);
+}

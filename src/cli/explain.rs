@@ -12,9 +12,11 @@ use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::{BadInput, load, output, pipeline};
 use crate::engine::{Deaf, SlotName};
+use crate::explain::advice;
 use crate::explain::fate::{id_of, sentence};
 use crate::explain::lint::{Lint, lints};
 use crate::explain::near_miss::{near_misses, words_of};
+use crate::explain::whatif::WhatIfs;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::trace::Trace;
@@ -60,6 +62,9 @@ struct Lost<'a> {
     id: &'a str,
     fate: &'a Fate,
     why: String,
+    /// What would keep it, the cheapest change first named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rescue: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     near_misses: Vec<String>,
 }
@@ -135,9 +140,21 @@ fn explain<'a>(trace: &'a Trace, id: &'a str, question: &'a str) -> Explained<'a
         id: id_of(trace, passage),
         fate: trace.fate(passage),
         why: sentence(trace, passage),
+        rescue: rescue(trace, passage),
         near_misses: near_misses(trace, passage).iter().map(|miss| words_of(trace, miss)).collect(),
     });
     Explained { id, question, gold: counts.total, kept: counts.kept, lost: lost.collect(), lints: lints(trace) }
+}
+
+/// The cheapest change of one knob that keeps a lost candidate.
+fn rescue(trace: &Trace, passage: u32) -> Option<String> {
+    if trace.place(passage) == 0 {
+        return None;
+    }
+    let whatifs = WhatIfs::of(trace, passage);
+    advice::cheapest(&whatifs)
+        .and_then(|whatif| advice::line(whatif, false))
+        .or_else(|| advice::without_effect(&whatifs))
 }
 
 /// A question whose gold is all kept takes one line, so that the others stand out.
@@ -146,6 +163,9 @@ fn lines(text: &mut String, explained: &Explained<'_>) {
     let _ = writeln!(text, "{kept} of {gold} kept  {id}  {question}");
     for lost in &explained.lost {
         let _ = writeln!(text, "    lost {}: {}", lost.id, lost.why);
+        if let Some(rescue) = &lost.rescue {
+            let _ = writeln!(text, "         {rescue}");
+        }
         for miss in &lost.near_misses {
             let _ = writeln!(text, "         {miss}");
         }

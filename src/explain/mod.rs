@@ -1,5 +1,6 @@
 //! Traces in words. Knows the trace and the language of its readers; decides nothing.
 
+pub mod advice;
 pub mod fate;
 pub mod lint;
 pub mod near_miss;

@@ -220,6 +220,18 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
             effects.push(Effect::Send(Job::Load(item.value.clone())));
         }
         PickerKind::Questions => ask(model, &item.value, effects),
+        PickerKind::WhatIfs => {
+            if let Some((name, text)) = item.value.split_once(' ') {
+                let mut next = model.settings.clone();
+                match next.set(name, text) {
+                    Ok(()) => {
+                        knob::change(model, next, effects);
+                        model.say(format!("{} applied: u takes it back", item.name));
+                    }
+                    Err(reason) => model.fail(reason),
+                }
+            }
+        }
         PickerKind::Gold => {
             if let Ok(passage) = item.value.parse() {
                 select::choose(model, passage);

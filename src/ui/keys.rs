@@ -62,6 +62,7 @@ pub const KEYS: &[Binding] = &[
     own(Pane::Fused, &["t"], Action::Order, "order by time, or by rank again", "time"),
     own(Pane::Fused, &["f"], Action::Fates, "show one fate only: the next one", "fate"),
     own(Pane::Passage, &["Enter"], Action::Enter, "open the session on the whole screen", "session"),
+    own(Pane::Why, &["Enter"], Action::Enter, "choose a what-if and turn its knob", "what if"),
     own(Pane::Passage, &["T"], Action::Tokens, "what the models saw of it, token by token", "tokens"),
     foot(
         &["i"],

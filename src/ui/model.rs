@@ -13,7 +13,9 @@ use super::picker::Picker;
 use super::theme::Theme;
 use super::tokens::{Inspected, TokensView};
 use crate::engine::{ModelStatus, Progress};
+use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
+use crate::scored::Scored;
 use crate::settings::Settings;
 use crate::trace::Trace;
 
@@ -95,6 +97,29 @@ pub struct Model {
     pub size: (u16, u16),
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// What would change the fate of the selected passage, for the trace on the screen.
+    pub whatifs: Option<Known>,
+}
+
+/// What-ifs, and for which trace they were computed.
+pub struct Known {
+    /// What they say.
+    pub whatifs: WhatIfs,
+    scored: Arc<Scored>,
+    settings: Settings,
+}
+
+impl Known {
+    /// Computes them for a passage of a trace.
+    pub fn of(trace: &Trace, passage: u32) -> Self {
+        let (scored, settings) = (Arc::clone(&trace.scored), trace.settings.clone());
+        Self { whatifs: WhatIfs::of(trace, passage), scored, settings }
+    }
+
+    /// True when they are those of this passage in this trace.
+    pub fn is_of(&self, trace: &Trace, passage: u32) -> bool {
+        self.whatifs.passage == passage && Arc::ptr_eq(&self.scored, &trace.scored) && self.settings == trace.settings
+    }
 }
 
 /// The open database.
@@ -235,6 +260,7 @@ impl Model {
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,
+            whatifs: None,
         }
     }
 

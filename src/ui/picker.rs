@@ -1,6 +1,7 @@
-//! Something to choose from: conversations, questions, gold. Knows its items and which of them the typed words keep.
+//! Something to choose from: conversations, questions, gold, what-ifs. Knows its items and which of them the typed words keep.
 
 use super::model::Model;
+use crate::explain::advice::{knob_name, price};
 use crate::explain::fate::sentence;
 use crate::passage::fold;
 
@@ -26,6 +27,8 @@ pub enum PickerKind {
     Questions,
     /// Gold of the question.
     Gold,
+    /// Changes of a knob that turn the fate of the selected passage.
+    WhatIfs,
 }
 
 impl PickerKind {
@@ -35,6 +38,7 @@ impl PickerKind {
             Self::Conversations => "Conversations",
             Self::Questions => "Questions",
             Self::Gold => "Gold",
+            Self::WhatIfs => "What would change it",
         }
     }
 }
@@ -120,6 +124,26 @@ impl Picker {
             })
             .collect();
         Self::new(PickerKind::Gold, items)
+    }
+
+    /// What would turn the fate of the selected passage, one line a knob.
+    pub fn what_ifs(model: &Model) -> Self {
+        let whatifs = model.whatifs.as_ref().map(|known| &known.whatifs);
+        let items = whatifs.into_iter().flat_map(|whatifs| {
+            whatifs.knobs.iter().filter_map(|whatif| {
+                let turn = whatif.nearest.as_ref()?;
+                Some(Item {
+                    value: format!("{} {}", whatif.knob, turn.value),
+                    name: format!("{} {}", knob_name(whatif.knob), turn.value),
+                    detail: if whatifs.kept {
+                        format!("dropped; {}", price(&turn.price))
+                    } else {
+                        format!("kept, place {}; {}", turn.place, price(&turn.price))
+                    },
+                })
+            })
+        });
+        Self::new(PickerKind::WhatIfs, items.collect())
     }
 
     /// Show only items that hold all typed words.

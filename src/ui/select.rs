@@ -2,7 +2,7 @@
 
 use super::layout;
 use super::list::HopRow;
-use super::model::Model;
+use super::model::{Known, Model};
 use super::pane::Pane;
 use super::update::remake;
 use crate::truncate::FateKind;
@@ -110,6 +110,12 @@ pub fn settle(model: &mut Model) {
             if place == 0 { u32::MAX } else { place }
         });
         model.selected = lost.or(gold.first().copied()).or(model.rows.fused.first().copied());
+    }
+    // While scores still come in, they would be wrong at the next batch.
+    match model.selected.filter(|_| !trace.is_provisional()) {
+        Some(passage) if model.whatifs.as_ref().is_some_and(|known| known.is_of(trace, passage)) => {}
+        Some(passage) => model.whatifs = Some(Known::of(trace, passage)),
+        None => model.whatifs = None,
     }
     if !matches!(model.rows.hops.get(model.rows.hop_at), Some(HopRow::Passage(_))) && model.focus != Pane::Hops {
         model.rows.hop_at = 0;

@@ -165,7 +165,8 @@ fn enter(model: &mut Model) {
             filter.term = if filter.term == Some(term.id) { None } else { Some(term.id) };
             remake(model);
         }
-        Pane::Hops | Pane::Ranks | Pane::Why => model.focus = Pane::Fused,
+        Pane::Why => pick(model, Picker::what_ifs),
+        Pane::Hops | Pane::Ranks => model.focus = Pane::Fused,
         Pane::Fused => model.focus = Pane::Passage,
         Pane::Passage => model.zoom = !model.zoom,
     }
@@ -178,6 +179,7 @@ fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
             PickerKind::Conversations => "no conversation is known yet",
             PickerKind::Questions => "this conversation has no question set: type one with i",
             PickerKind::Gold => "no gold is known: mark a passage with m",
+            PickerKind::WhatIfs => "no knob alone turns the fate of this passage",
         });
     } else {
         model.prompt = line("");

@@ -25,6 +25,7 @@ pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
         PickerKind::Questions => width.saturating_sub(40).max(20),
         PickerKind::Conversations => 28.min(width / 2),
         PickerKind::Gold => 12,
+        PickerKind::WhatIfs => 14,
     };
     let height = usize::from(inside.height);
     let first = first_visible(picker.at, height);

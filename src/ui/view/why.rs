@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Piece, frame, put, text};
+use crate::explain::advice;
 use crate::explain::fate::{cut_line, id_of, path, sentence};
 use crate::explain::lint::lints;
 use crate::explain::near_miss::{near_misses, words_of};
@@ -46,6 +47,18 @@ fn lines(model: &Model, trace: &Trace, selected: u32, width: usize) -> Vec<Vec<P
         block(&mut lines, "close", &words_of(trace, &miss), width, theme.style(Role::Faint), theme.style(Role::Text));
     }
     block(&mut lines, "the cut", &cut_line(trace), width, theme.style(Role::Faint), theme.style(Role::Text));
+    if let Some(known) = &model.whatifs {
+        let whatifs = &known.whatifs;
+        for whatif in &whatifs.knobs {
+            if let Some(words) = advice::line(whatif, whatifs.kept) {
+                let words = if theme.glyphs.ascii { words.replace('≤', "<=").replace('≥', ">=") } else { words };
+                block(&mut lines, "what if", &words, width, theme.style(Role::Faint), theme.style(Role::Text));
+            }
+        }
+        if let Some(words) = advice::without_effect(whatifs) {
+            block(&mut lines, "what if", &words, width, theme.style(Role::Faint), theme.style(Role::Faint));
+        }
+    }
     for assumption in &trace.fused.assumptions {
         block(&mut lines, "note", assumption.words(), width, theme.style(Role::Faint), theme.style(Role::Notice));
     }
