@@ -255,7 +255,7 @@ fn well_made(trace: &Trace, passage: u32, found: &WhatIf) -> Result<(), TestCase
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn intervals_say_of_every_value_what_the_cut_does(case in case()) {

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memsift::engine::models::{MemoReader, load_tagger};
+use memsift::explain::whatif::WhatIfs;
 use memsift::history::Conversation;
 use memsift::parse::{parse, parse_plain};
 use memsift::passage::{PassageSet, Shape};
 use memsift::retrieve::{NoReader, Reader, retrieve};
 use memsift::scored::{Model, Ranker, RankerState, Score, Scored, Timings};
-use memsift::settings::Settings;
+use memsift::settings::{Settings, Truncation};
 use memsift::store::Store;
 use memsift::store::import::{import, import_texts};
 use memsift::trace::Trace;
@@ -137,6 +138,22 @@ fn cut(criterion: &mut Criterion) {
     criterion.bench_function("fuse and truncate, 2,000 candidates", |bencher| {
         bencher.iter(|| Trace::new(Arc::clone(&scored), black_box(Settings::default())));
     });
+    let mut group = criterion.benchmark_group("what-ifs, 2,000 candidates");
+    let cuts = [
+        ("adaptive", Settings::default()),
+        ("fixed", Settings { truncation: Truncation::Fixed, ..Settings::default() }),
+        ("adaptive, copies dropped", Settings { dedup: true, ..Settings::default() }),
+    ];
+    for (name, settings) in cuts {
+        let trace = Trace::new(Arc::clone(&scored), settings);
+        for place in [50, 150, 1_000] {
+            let Some(row) = trace.cut.rows.get(place) else { continue };
+            group.bench_function(format!("{name}, place {place}"), |bencher| {
+                bencher.iter(|| WhatIfs::of(black_box(&trace), row.passage));
+            });
+        }
+    }
+    group.finish();
 }
 
 fn importing(criterion: &mut Criterion) {
