@@ -10,6 +10,7 @@ use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::{BadInput, load, output, pipeline};
 use crate::engine::Listener;
+use crate::explain::export::{Format, export};
 use crate::explain::fate::{cut_line, number, sentence};
 use crate::explain::lint::lints;
 use crate::parse::{Origin, Parser};
@@ -18,7 +19,7 @@ use crate::settings::Settings;
 use crate::store::Store;
 use crate::store::clean::clean_line;
 use crate::trace::Trace;
-use crate::trace::file::{TraceFile, TraceHeader};
+use crate::trace::file::TraceHeader;
 use crate::truncate::FateKind;
 
 /// Arguments of `ask`.
@@ -35,6 +36,10 @@ pub struct AskArgs {
     /// Print the trace as JSON.
     #[arg(long, conflicts_with = "plain")]
     json: bool,
+    /// Print the trace in a format: json (as --json), md (a report), csv (a row a passage), run (the order, for TREC
+    /// tools).
+    #[arg(long, value_name = "FORMAT", value_parser = ["json", "md", "csv", "run"], conflicts_with_all = ["json", "plain"])]
+    format: Option<String>,
     /// Print the stages as plain lines (the default).
     #[arg(long)]
     plain: bool,
@@ -98,10 +103,10 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
         output::say(&format!("memsift: {notice}"));
     }
     let trace = Trace::new(scored, settings);
-    if args.json {
+    let named = args.format.as_deref().or(args.json.then_some("json"));
+    if let Some((_, format)) = named.and_then(|name| Format::ALL.into_iter().find(|(known, _)| *known == name)) {
         let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
-        let json = TraceFile::new(&trace, header).to_json().context("the trace cannot be written")?;
-        return output::print(&format!("{json}\n"));
+        return output::print(&export(&trace, header, format).context("the trace cannot be written")?);
     }
     output::print(&plain(&trace, args.all))
 }

@@ -18,9 +18,11 @@ use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
 use super::view::view;
 use crate::engine::{Engine, EngineOptions, Job, Replay};
+use crate::explain;
+use crate::explain::export::Format;
 use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::file::{TraceFile, TraceHeader};
+use crate::trace::file::TraceHeader;
 
 /// Where the answers come from.
 pub enum Source {
@@ -146,9 +148,10 @@ fn export(model: &Model, path: &Path) -> io::Result<()> {
         made_at: Some(Moment::utc(seconds.cast_signed()).store()),
         ..TraceHeader::default()
     };
-    let json = TraceFile::new(trace, header).to_json().map_err(io::Error::other)?;
-    let beside = path.with_extension("part");
-    std::fs::write(&beside, json)?;
+    let text = explain::export::export(trace, header, Format::of(path)).map_err(io::Error::other)?;
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, text)?;
     std::fs::rename(&beside, path)
 }
 
