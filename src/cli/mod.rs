@@ -13,6 +13,7 @@ mod rankers;
 mod replay;
 mod reproduce;
 mod screen;
+mod sweep;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -61,6 +62,8 @@ enum Command {
     Diff(diff::DiffArgs),
     /// Open a trace from a file, without database and models.
     Replay(replay::ReplayArgs),
+    /// Measure how much gold is kept over two knobs.
+    Sweep(sweep::SweepArgs),
     /// Measure the papers' figures on a database.
     Reproduce(reproduce::ReproduceArgs),
     /// Print every key of the screen.
@@ -132,6 +135,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Explain(explain)) => explain::run(&explain),
         Some(Command::Diff(diff)) => diff::run(&diff),
         Some(Command::Replay(replay)) => replay::run(&replay),
+        Some(Command::Sweep(sweep)) => sweep::run(&sweep),
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
