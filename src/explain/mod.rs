@@ -1,6 +1,7 @@
 //! Traces in words. Knows the trace and the language of its readers; decides nothing.
 
 pub mod advice;
+pub mod compare;
 pub mod export;
 pub mod fate;
 pub mod lint;

@@ -67,6 +67,12 @@ pub enum Action {
     },
     /// Show the context as it would be sent.
     Context,
+    /// Pin the settings as A, or clear the pin.
+    Pin,
+    /// Swap the pinned settings and the present ones.
+    Swap,
+    /// Compare the pinned settings with the present ones.
+    Compare,
     /// Show what the models saw of the selection.
     Tokens,
     /// Next or previous question of the set.

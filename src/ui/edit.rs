@@ -106,6 +106,17 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
+        (Mode::Compare(at), code) => match scroll(model, code, at) {
+            Some(at) => model.mode = Mode::Compare(at),
+            None => match code {
+                KeyCode::Char('j') => model.mode = Mode::Compare(at + 1),
+                KeyCode::Char('k') => model.mode = Mode::Compare(at.saturating_sub(1)),
+                KeyCode::Char('q' | '7') => model.mode = Mode::Normal,
+                KeyCode::Char('x') => knob::swap(model, effects),
+                KeyCode::Char('c') => knob::pin(model),
+                _ => {}
+            },
+        },
         (Mode::Picker(mut picker), code) => match code {
             KeyCode::Enter => choose(model, effects),
             KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
@@ -140,7 +151,7 @@ pub fn paste(model: &mut Model, text: &str) {
         Mode::Question => {
             model.question.insert_str(cleaned);
         }
-        Mode::Context(_) | Mode::Tokens(_) | Mode::Normal => {}
+        Mode::Context(_) | Mode::Compare(_) | Mode::Tokens(_) | Mode::Normal => {}
         mode => {
             model.prompt.insert_str(cleaned);
             let typed = text_of(&model.prompt);

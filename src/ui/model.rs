@@ -16,7 +16,7 @@ use crate::engine::{ModelStatus, Progress};
 use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
-use crate::settings::Settings;
+use crate::settings::{Settings, Stage};
 use crate::trace::Trace;
 
 /// Everything on the screen.
@@ -97,6 +97,8 @@ pub struct Model {
     pub size: (u16, u16),
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// Settings that were pinned as A.
+    pub pinned: Option<Settings>,
     /// What would change the fate of the selected passage, for the trace on the screen.
     pub whatifs: Option<Known>,
 }
@@ -161,6 +163,8 @@ pub enum Mode {
     Help(usize),
     /// The context is shown, so far scrolled.
     Context(usize),
+    /// Pinned settings are compared with the present ones, so far scrolled.
+    Compare(usize),
     /// What the models saw is shown.
     Tokens(TokensView),
     /// Something is chosen from a list.
@@ -260,6 +264,7 @@ impl Model {
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,
+            pinned: None,
             whatifs: None,
         }
     }
@@ -289,6 +294,15 @@ impl Model {
                 .find(|known| known.text.trim() == question)
                 .map(|known| known.gold.clone())
                 .unwrap_or_default(),
+        }
+    }
+
+    /// The trace under the pinned settings; `None` when nothing is pinned, or when they are of other terms or hops.
+    pub fn pinned_trace(&self) -> Option<Trace> {
+        let (trace, pinned) = (self.trace.as_ref()?, self.pinned.as_ref()?);
+        match pinned.first_changed_stage(&trace.scored.settings) {
+            None | Some(Stage::Fuse | Stage::Truncate) => Some(Trace::new(Arc::clone(&trace.scored), pinned.clone())),
+            Some(_) => None,
         }
     }
 

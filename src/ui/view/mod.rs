@@ -1,5 +1,6 @@
 //! Drawing: from the model to cells. Changes nothing, reads no clock, and formats only what can be seen.
 
+mod compare;
 mod context;
 mod footer;
 mod fused;
@@ -66,6 +67,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
     match &model.mode {
         Mode::Help(from) => help::draw(model, *from, buf),
         Mode::Context(from) => context::draw(model, *from, buf),
+        Mode::Compare(from) => compare::draw(model, *from, buf),
         Mode::Tokens(open) => tokens::draw(model, open, buf),
         Mode::Picker(open) => picker::draw(model, open, buf),
         _ => {}
