@@ -1,6 +1,8 @@
 //! The candidates of a trace as columns, and the question whether one of them, the target, survives a given order. Knows
 //! the rules of the cut; each rule is the cut's own (`crate::truncate`), asked for one passage instead of all.
 
+use std::collections::HashMap;
+
 use crate::scored::RankerState;
 use crate::settings::{Header, Overflow, Truncation};
 use crate::trace::Trace;
@@ -14,6 +16,8 @@ pub(super) struct Field<'a> {
     pub(super) len: usize,
     /// Words that each costs; without its header where that is counted once a session.
     words: Vec<u32>,
+    /// Words without any header, the fewest of all copies.
+    bare: Vec<u32>,
     /// Words of the header where it is counted once a session; 0 otherwise.
     header: Vec<u32>,
     session: Vec<usize>,
@@ -22,7 +26,7 @@ pub(super) struct Field<'a> {
     pub(super) ce: Vec<Option<f64>>,
     colbert: Vec<Option<f64>>,
     /// The candidate with the best cross-encoder score.
-    best_ce: Option<usize>,
+    pub(super) best_ce: Option<usize>,
     /// What the cross-encoder has not scored will not be scored, so that α drops it.
     drop_unscored: bool,
     /// Words above the target decide by their sum alone, whatever their order.
@@ -99,6 +103,18 @@ impl<'a> Field<'a> {
                 let value = |at: usize| ce.get(at).copied().flatten().unwrap_or(f64::NEG_INFINITY);
                 if value(at) > value(best) { at } else { best }
             });
+        let root: Vec<usize> =
+            candidates.iter().map(|at| found(at).and_then(|found| found.copy_of).unwrap_or(*at) as usize).collect();
+        let mut bare: Vec<u32> = candidates.iter().map(|at| found(at).map_or(0, |found| found.words)).collect();
+        if settings.dedup {
+            let mut least: HashMap<usize, u32> = HashMap::new();
+            for (root, words) in root.iter().zip(&bare) {
+                least.entry(*root).and_modify(|known| *known = (*known).min(*words)).or_insert(*words);
+            }
+            for (root, words) in root.iter().zip(&mut bare) {
+                *words = least.get(root).copied().unwrap_or(0);
+            }
+        }
         Some(Self {
             trace,
             target,
@@ -110,15 +126,13 @@ impl<'a> Field<'a> {
                     found(at).map_or(0, |found| found.words.saturating_add(header(found.header_words)))
                 })
                 .collect(),
+            bare,
             header: candidates
                 .iter()
                 .map(|at| found(at).filter(|_| per_session).map_or(0, |found| found.header_words))
                 .collect(),
             session: candidates.iter().map(|at| found(at).map_or(0, |found| found.session)).collect(),
-            root: candidates
-                .iter()
-                .map(|at| found(at).and_then(|found| found.copy_of).unwrap_or(*at) as usize)
-                .collect(),
+            root,
             colbert: candidates.iter().map(|at| scored.colbert.value(*at)).collect(),
             best_ce,
             ce,
@@ -175,6 +189,9 @@ impl<'a> Field<'a> {
         if self.plain {
             return self.fits(above.iter().map(|at| self.cost(*at)).sum());
         }
+        if self.overflows(&above, scratch) {
+            return false;
+        }
         above.sort_unstable_by(|a, b| {
             if self.beats(scores, *a, *b) { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater }
         });
@@ -185,6 +202,26 @@ impl<'a> Field<'a> {
     pub(super) fn fits(&self, above: u64) -> bool {
         let own = if self.trace.settings.overflow == Overflow::Keep { 0 } else { self.cost(self.target) };
         above + own <= u64::from(self.trace.settings.budget)
+    }
+
+    /// True when these alone, however they are ordered, leave no room in a cut that stops; spares the sorting.
+    fn overflows(&self, above: &[usize], scratch: &mut Scratch) -> bool {
+        let settings = &self.trace.settings;
+        if settings.overflow == Overflow::Skip {
+            return false;
+        }
+        scratch.wipe();
+        let mut words = 0;
+        for at in above {
+            let root = self.root.get(*at).copied().unwrap_or(*at);
+            if settings.dedup && scratch.has(Mark::Root, root) {
+                continue;
+            }
+            scratch.put(Mark::Root, root);
+            // The least of its copies stands for whichever of them comes first.
+            words += self.bare.get(*at).copied().map_or(0, u64::from);
+        }
+        words > u64::from(settings.budget)
     }
 
     /// How many the cumulative cut lets in.

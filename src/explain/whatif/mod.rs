@@ -5,10 +5,12 @@
 //! Values stand on the grain of their knob: whole numbers for the budget, top n and k, thousandths for α, hundredths for w
 //! and λ, and the present value where it stands between two of them.
 
+mod crossing;
 mod field;
 mod fusion;
 pub mod grain;
 pub mod interval;
+mod rrf_k;
 mod survival;
 
 use crate::settings::{Fusion, Knob};

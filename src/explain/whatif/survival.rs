@@ -7,6 +7,7 @@ use super::field::{Extremes, Field, Rule, Scratch};
 use super::fusion::Fusing;
 use super::grain;
 use super::interval::Strip;
+use super::rrf_k;
 use crate::settings::{Fusion, Knob, Overflow, Truncation};
 use crate::trace::Trace;
 use crate::truncate::FateKind;
@@ -35,6 +36,14 @@ pub(super) fn strip(field: &Field<'_>, knob: &Knob, scratch: &mut Scratch) -> Re
             let fusing = Fusing::new(field.trace);
             if !fusing.moves_with(knob.name) {
                 return Ok(constant(field, knob));
+            }
+            // A sweep over k needs both shares positive and the order alone to decide who enters.
+            let swept = knob.name == "k"
+                && settings.fusion == Fusion::Rrf
+                && settings.truncation != Truncation::Cumulative
+                && (0.0..=1.0).contains(&settings.w);
+            if swept {
+                return Ok(Strip::of_points(&points, rrf_k::kept(field, &fusing, &points, scratch)));
             }
             let mut scores = vec![0.0; field.len];
             let kept = points.iter().map(|value| {
