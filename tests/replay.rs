@@ -157,3 +157,39 @@ fn on_the_screen_the_knobs_of_the_cut_are_live_and_those_of_the_search_say_why_n
     assert!(screen.model.message.clone().unwrap().text.contains("open the database to ask another"));
     assert_eq!(screen.model.settings.budget, 100, "what was refused changed nothing");
 }
+
+#[test]
+fn a_redacted_trace_holds_no_word_and_cuts_the_same_under_every_knob() {
+    let trace = made();
+    let file = TraceFile::new(&trace, TraceHeader::default());
+    let redacted = file.redacted().unwrap();
+    let json = redacted.to_json().unwrap();
+    let rebuilt = TraceFile::from_json(&json).unwrap().to_trace().unwrap();
+    for (budget, alpha, dedup) in [(900, 0.03, false), (300, 0.4, false), (2000, 0.0, true)] {
+        let settings = Settings { budget, alpha, dedup, ..Settings::default() };
+        let (a, b) = (&trace.scored, &rebuilt.scored);
+        let of = |scored: &std::sync::Arc<memsift::scored::Scored>| {
+            let trace = Trace::new(std::sync::Arc::clone(scored), settings.clone());
+            (trace.fates, trace.cut, trace.fused.rows)
+        };
+        assert_eq!(of(a), of(b), "budget {budget}, alpha {alpha}");
+    }
+    let ids = |trace: &Trace| trace.scored.passages.passages.iter().map(|p| p.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&trace), ids(&rebuilt));
+    let texts: Vec<&String> =
+        redacted.passages.iter().map(|part| &part.text).chain([&redacted.question.text]).collect();
+    for (part, masked) in file.passages.iter().zip(&redacted.passages) {
+        assert_eq!(part.text.len(), masked.text.len());
+        assert_eq!(part.words, masked.words);
+    }
+    // Long words of the history stand nowhere in the file; short ones may by chance.
+    let words = trace.scored.passages.conversation.turns.iter().flat_map(|turn| turn.text.split_whitespace());
+    let mut looked = 0;
+    for word in words.filter(|word| word.len() >= 7 && word.chars().all(char::is_alphabetic)) {
+        looked += 1;
+        assert!(texts.iter().all(|text| !text.contains(word)), "{word}");
+    }
+    assert!(looked > 300);
+    assert!(!json.contains("Larkspur") && !json.contains("Idris:"), "nor do names");
+    assert_ne!(file.redacted().unwrap(), redacted, "letters are drawn anew");
+}

@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::store::Store;
 use crate::store::clean::clean_line;
 use crate::trace::Trace;
-use crate::trace::file::TraceHeader;
+use crate::trace::file::{TraceFile, TraceHeader};
 use crate::truncate::FateKind;
 
 /// Arguments of `ask`.
@@ -43,6 +43,9 @@ pub struct AskArgs {
     /// Print the stages as plain lines (the default).
     #[arg(long)]
     plain: bool,
+    /// With --json: make every text unreadable; ids, times, lengths, ranks and fates stay.
+    #[arg(long, requires = "json")]
+    redact: bool,
     /// Print every candidate, not only those around the cut.
     #[arg(long)]
     all: bool,
@@ -106,6 +109,9 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let named = args.format.as_deref().or(args.json.then_some("json"));
     if let Some((_, format)) = named.and_then(|name| Format::ALL.into_iter().find(|(known, _)| *known == name)) {
         let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
+        if args.redact {
+            return output::print(&format!("{}\n", TraceFile::new(&trace, header).redacted()?.to_json()?));
+        }
         return output::print(&export(&trace, header, format).context("the trace cannot be written")?);
     }
     output::print(&plain(&trace, args.all))

@@ -22,6 +22,9 @@ pub struct ReplayArgs {
     /// Print the trace as JSON again, as this memsift writes it.
     #[arg(long, conflicts_with = "plain")]
     json: bool,
+    /// With --json: make every text unreadable; ids, times, lengths, ranks and fates stay.
+    #[arg(long, requires = "json")]
+    redact: bool,
     #[command(flatten)]
     look: LookArgs,
 }
@@ -47,7 +50,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<()> {
         return super::output::print(&plain(&trace, args.all));
     }
     if args.json {
-        let json = TraceFile::new(&trace, file.header).to_json()?;
+        let file = TraceFile::new(&trace, file.header);
+        let json = if args.redact { file.redacted()?.to_json()? } else { file.to_json()? };
         return super::output::print(&format!("{json}\n"));
     }
     screen::replay(&args.file, trace, file.header.database, &args.look)
