@@ -60,6 +60,9 @@ fn overlays_and_prompts() {
         ("help", "?budget"),
         ("questions", "<Esc>Lboat"),
         ("context", "<Esc>C"),
+        ("what-if", "<Esc>6<Enter>"),
+        ("compare", "<Esc>4c))))))7"),
+        ("sweep", "<Esc>xcs"),
         ("command", "<Esc>:set alpha 2<Enter>"),
         ("filter", "/harbour"),
     ] {
@@ -141,7 +144,8 @@ fn no_size_breaks_it() {
             session.give(Input::Size(columns, rows));
             for keys in [
                 "1", "2", "3", "4", "5", "6", "z", "z", "?", "<Esc>", "C", "<Esc>", "L", "<Esc>", "i", "<Esc>", "G",
-                "g", "T", "G", "l", "n", "<Tab>", "G", "p", "<Esc>",
+                "g", "T", "G", "l", "n", "<Tab>", "G", "p", "<Esc>", "c", "]", "7", "j", "x", "<Esc>", "s", "j", "l",
+                "<Tab>", "<Esc>", "u",
             ] {
                 session.keys(keys);
                 session.draw();

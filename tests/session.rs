@@ -351,3 +351,28 @@ fn pinned_settings_of_another_search_are_not_compared() {
     // The sample question has one hop either way, but its candidates were found under other knobs.
     assert!(session.text().contains("other terms or hops"), "{}", session.text());
 }
+
+#[test]
+fn a_cell_of_the_sweep_is_taken_and_keeps_what_it_promised() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    let before = session.model.settings.clone();
+    session.keys("s");
+    let screen = session.text();
+    assert!(screen.contains("Sweep: gold kept in %") && screen.contains("α \\ budget"), "{screen}");
+    let found = session.model.sweep.clone().expect("the question has gold");
+    let (row, column) = found.cheapest().unwrap();
+    session.keys("<Tab>");
+    assert!(session.text().contains("w \\ budget"), "{}", session.text());
+    session.keys("<Tab><Enter>");
+    let settings = &session.model.settings;
+    assert_eq!((settings.alpha, f64::from(settings.budget)), (found.rows.values[row], found.columns.values[column]));
+    let trace = session.model.trace.as_ref().unwrap();
+    assert_eq!(trace.gold().kept as usize, found.cells[row][column].kept);
+    session.keys("u");
+    assert_eq!(session.model.settings, before);
+    session.keys("shhhhkkkkkkkkkkkk");
+    assert!(session.text().contains(" α 0, budget "), "{}", session.text());
+    let mut without = Session::open(120, 40, "terminal", false);
+    without.keys("Larkspur<Enter>s");
+    assert!(without.text().contains("no gold is known for this question"), "{}", without.text());
+}

@@ -67,6 +67,8 @@ pub enum Action {
     },
     /// Show the context as it would be sent.
     Context,
+    /// Show the recall of gold over two knobs.
+    Sweep,
     /// Pin the settings as A, or clear the pin.
     Pin,
     /// Swap the pinned settings and the present ones.

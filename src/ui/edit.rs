@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::PickerKind;
 use super::update::{Effect, ask, remake};
-use super::{command, knob, layout, select, tokens};
+use super::{command, knob, layout, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -106,6 +106,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
+        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
         (Mode::Compare(at), code) => match scroll(model, code, at) {
             Some(at) => model.mode = Mode::Compare(at),
             None => match code {
@@ -151,7 +152,7 @@ pub fn paste(model: &mut Model, text: &str) {
         Mode::Question => {
             model.question.insert_str(cleaned);
         }
-        Mode::Context(_) | Mode::Compare(_) | Mode::Tokens(_) | Mode::Normal => {}
+        Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_) | Mode::Normal => {}
         mode => {
             model.prompt.insert_str(cleaned);
             let typed = text_of(&model.prompt);

@@ -13,6 +13,7 @@ use super::picker::Picker;
 use super::theme::Theme;
 use super::tokens::{Inspected, TokensView};
 use crate::engine::{ModelStatus, Progress};
+use crate::eval::sweep::Sweep;
 use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
@@ -97,6 +98,8 @@ pub struct Model {
     pub size: (u16, u16),
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// Recall over two knobs for the question, while it is shown.
+    pub sweep: Option<Sweep>,
     /// Settings that were pinned as A.
     pub pinned: Option<Settings>,
     /// What would change the fate of the selected passage, for the trace on the screen.
@@ -165,6 +168,8 @@ pub enum Mode {
     Context(usize),
     /// Pinned settings are compared with the present ones, so far scrolled.
     Compare(usize),
+    /// Recall over two knobs is shown.
+    Sweep(super::sweep::Cursor),
     /// What the models saw is shown.
     Tokens(TokensView),
     /// Something is chosen from a list.
@@ -264,6 +269,7 @@ impl Model {
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,
+            sweep: None,
             pinned: None,
             whatifs: None,
         }

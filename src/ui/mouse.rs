@@ -32,7 +32,10 @@ pub fn mouse(model: &mut Model, event: MouseEvent, effects: &mut Vec<Effect>) {
         }
         (MouseEventKind::ScrollDown, Mode::Tokens(view)) => view.step(3),
         (MouseEventKind::ScrollUp, Mode::Tokens(view)) => view.step(-3),
-        (_, Mode::Picker(_) | Mode::Help(_) | Mode::Context(_) | Mode::Compare(_) | Mode::Tokens(_)) => {}
+        (
+            _,
+            Mode::Picker(_) | Mode::Help(_) | Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_),
+        ) => {}
         (MouseEventKind::ScrollDown, _) => wheel(model, place, 3),
         (MouseEventKind::ScrollUp, _) => wheel(model, place, -3),
         (MouseEventKind::Down(MouseButton::Left), _) => press(model, place, effects),

@@ -12,7 +12,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{edit, knob, layout, mouse, select};
+use super::{edit, knob, layout, mouse, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -121,6 +121,7 @@ pub fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Context if model.trace.is_some() => model.mode = Mode::Context(0),
         Action::Context => model.say("there is no context yet: ask a question with i"),
         Action::Tokens => tokens::open(model),
+        Action::Sweep => sweep::open(model, false),
         Action::Pin => knob::pin(model),
         Action::Swap => knob::swap(model, effects),
         Action::Compare => model.mode = Mode::Compare(0),

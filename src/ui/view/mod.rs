@@ -11,6 +11,7 @@ mod passage;
 mod picker;
 mod question;
 mod ranks;
+mod sweep;
 pub mod tabs;
 mod terms;
 mod title;
@@ -68,6 +69,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
         Mode::Help(from) => help::draw(model, *from, buf),
         Mode::Context(from) => context::draw(model, *from, buf),
         Mode::Compare(from) => compare::draw(model, *from, buf),
+        Mode::Sweep(cursor) => sweep::draw(model, *cursor, buf),
         Mode::Tokens(open) => tokens::draw(model, open, buf),
         Mode::Picker(open) => picker::draw(model, open, buf),
         _ => {}
