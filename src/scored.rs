@@ -152,6 +152,19 @@ impl Ranker {
         }
     }
 
+    /// The ranker as it would be had it put this passage at another rank: the passage takes the score of the one that
+    /// stands there now, and those between move on by one rank. `None` when there is no such passage or rank.
+    pub fn moved(&self, passage: u32, to: u32) -> Option<Self> {
+        let from = Some(self.rank(passage)).filter(|from| *from > 0 && to > 0)?;
+        let there = self.ranks.iter().position(|rank| *rank == to)?;
+        let mut moved = self.clone();
+        *moved.scores.get_mut(passage as usize)? = self.scores.get(there).copied().flatten();
+        for rank in moved.ranks.iter_mut().filter(|rank| **rank > 0) {
+            *rank = rank_after_move(*rank, from, to);
+        }
+        Some(moved)
+    }
+
     /// The score of a passage.
     pub fn score(&self, passage: u32) -> Option<&Score> {
         self.scores.get(passage as usize)?.as_ref()
@@ -184,6 +197,17 @@ impl Ranker {
             RankerState::Stopped => Some("stopped before scoring (you pressed Esc)"),
             RankerState::Absent(reason) | RankerState::Failed(reason) => Some(reason),
         }
+    }
+}
+
+/// The rank of a passage after another one, or it itself, moved from one rank to another.
+pub fn rank_after_move(rank: u32, from: u32, to: u32) -> u32 {
+    match rank {
+        0 => 0,
+        _ if rank == from => to,
+        _ if to <= rank && rank < from => rank + 1,
+        _ if from < rank && rank <= to => rank - 1,
+        _ => rank,
     }
 }
 

@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
-use memsift::explain::whatif::{Answer, Price, WhatIf, WhatIfs, grain};
+use memsift::explain::whatif::{Answer, CE_RANK, COLBERT_RANK, Price, WhatIf, WhatIfs, grain};
 use memsift::history::{Conversation, Session, Turn};
 use memsift::moment::Moment;
-use memsift::parse::Query;
+use memsift::parse::{Origin, Query, Term, TermClass};
 use memsift::passage::{PassageSet, Shape};
-use memsift::retrieve::Retrieval;
+use memsift::retrieve::{NoReader, Retrieval, retrieve};
 use memsift::scored::{Model, Ranker, RankerState, Score, Scored, SentenceVectors, Timings};
 use memsift::settings::{Fusion, Header, Knob, Overflow, Settings, Truncation};
 use memsift::trace::Trace;
+use memsift::truncate::FateKind;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -175,13 +176,13 @@ fn scored(case: &Case) -> Arc<Scored> {
 
 /// Every value that is tried: the whole grain; of whole numbers as many as can matter, and the ends of the range.
 fn tried(name: &str, trace: &Trace) -> Vec<f64> {
-    let knob = Knob::named(name).unwrap();
     let far = |most: u32, ends: &[f64]| (0..=most).map(f64::from).chain(ends.iter().copied()).collect();
     let words: u32 = trace.scored.passages.passages.iter().map(|one| one.words + one.header_words).sum();
     match name {
         "budget" => far(words + 3, &[f64::from(words) * 2.0 + 7.0, 999_999.0, 1_000_000.0]),
+        CE_RANK | COLBERT_RANK => (1..=MOST as u32 + 1).map(f64::from).collect(),
         "top-n" => far(MOST as u32 + 3, &[5_000.0, 99_999.0, 100_000.0]).into_iter().filter(|at| *at >= 1.0).collect(),
-        _ => grain::points(knob, &trace.settings),
+        _ => grain::points(Knob::named(name).unwrap(), &trace.settings),
     }
 }
 
@@ -221,14 +222,45 @@ fn check(case: &Case) -> Result<(usize, usize), TestCaseError> {
             }
         }
         for found in &all {
-            well_made(&trace, found.passage, &found.knobs[at])?;
+            well_made(&trace, found.passage, &found.knobs[at], |value| Some(at_value(&trace, name, value)))?;
+        }
+    }
+    for found in &all {
+        for answer in &found.ranks {
+            let there = |rank: f64| at_rank(&trace, answer.knob, found.passage, rank as u32);
+            for rank in tried(answer.knob, &trace) {
+                match (answer.strip(), there(rank)) {
+                    (Some(strip), Some(there)) => {
+                        compared += 1;
+                        let kept = there.fate(found.passage).is_kept();
+                        prop_assert_eq!(strip.contains(rank), kept, "{} {}: {:?}", found.passage, rank, answer);
+                    }
+                    // No rank, no answer.
+                    (Some(strip), None) => prop_assert!(rank > strip.range.1 && !strip.contains(rank)),
+                    (None, _) => unknown += 1,
+                }
+            }
+            well_made(&trace, found.passage, answer, there)?;
         }
     }
     Ok((compared, unknown))
 }
 
+/// The pipeline when one ranker had put a passage at another rank.
+fn at_rank(trace: &Trace, name: &str, passage: u32, rank: u32) -> Option<Trace> {
+    let mut scored = (*trace.scored).clone();
+    let ranker = if name == CE_RANK { &mut scored.ce } else { &mut scored.colbert };
+    *ranker = Arc::new(ranker.moved(passage, rank)?);
+    Some(Trace::new(Arc::new(scored), trace.settings.clone()))
+}
+
 /// Intervals are apart and in order; the nearest value is the nearest, and its price is what happens.
-fn well_made(trace: &Trace, passage: u32, found: &WhatIf) -> Result<(), TestCaseError> {
+fn well_made(
+    trace: &Trace,
+    passage: u32,
+    found: &WhatIf,
+    there: impl Fn(f64) -> Option<Trace>,
+) -> Result<(), TestCaseError> {
     let Answer::Kept(strip) = &found.answer else {
         let Answer::Unknown { reason } = &found.answer else { panic!() };
         prop_assert!(found.nearest.is_none() && !reason.contains("itself"), "{}", reason);
@@ -240,11 +272,13 @@ fn well_made(trace: &Trace, passage: u32, found: &WhatIf) -> Result<(), TestCase
     prop_assert!(strip.intervals.iter().all(|one| one.from <= one.to));
     let kept = trace.fate(passage).is_kept();
     prop_assert_eq!(strip.contains(found.now), kept);
-    let other: Vec<f64> = tried(found.knob, trace).into_iter().filter(|at| strip.contains(*at) != kept).collect();
+    let inside = |at: &f64| (strip.range.0..=strip.range.1).contains(at);
+    let other: Vec<f64> =
+        tried(found.knob, trace).into_iter().filter(inside).filter(|at| strip.contains(*at) != kept).collect();
     let nearest = other.iter().map(|at| (at - found.now).abs()).min_by(f64::total_cmp);
     prop_assert_eq!(found.nearest.as_ref().map(|turn| (turn.value - found.now).abs()), nearest);
     if let Some(turn) = &found.nearest {
-        let there = at_value(trace, found.knob, turn.value);
+        let there = there(turn.value).unwrap();
         prop_assert_eq!(&turn.price, &Price::between(trace, &there));
         prop_assert_eq!(turn.price.enter.contains(&passage), !kept);
         prop_assert_eq!(turn.price.leave.contains(&passage), kept);
@@ -261,4 +295,104 @@ proptest! {
     fn intervals_say_of_every_value_what_the_cut_does(case in case()) {
         check(&case)?;
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_nearest_weight_of_a_term_is_the_nearest_that_retrieval_agrees_with(case in capped()) {
+        check_terms(&case)?;
+    }
+}
+
+/// Short texts of few words under a candidate cap.
+#[derive(Debug, Clone)]
+struct Capped {
+    texts: Vec<Vec<&'static str>>,
+    weights: Vec<u32>,
+    cap: u32,
+}
+
+const WORDS: [&str; 4] = ["clay", "kiln", "glaze", "wheel"];
+
+fn capped() -> impl Strategy<Value = Capped> {
+    let text = prop::collection::vec(select(WORDS.to_vec()), 0..4);
+    let parts = (prop::collection::vec(text, 1..10), prop::collection::vec(0..300_u32, WORDS.len()), 1..6_u32);
+    parts.prop_map(|(texts, weights, cap)| Capped { texts, weights, cap })
+}
+
+/// Retrieval over the texts, its terms with these weights in hundredths.
+fn retrieved(case: &Capped, set: &PassageSet, weights: &[u32]) -> (Retrieval, Settings) {
+    let term =
+        |(word, weight): (&&str, &u32)| Term::single(word, TermClass::User, f64::from(*weight) / 100.0, Origin::User);
+    let query = Query { terms: WORDS.iter().zip(weights).map(term).collect(), ..Query::default() };
+    let settings = Settings { candidate_cap: case.cap, ..Settings::default() };
+    (retrieve(set, &query, &NoReader, &settings), settings)
+}
+
+fn check_terms(case: &Capped) -> Result<(), TestCaseError> {
+    let mut talk = Conversation { id: "talk".to_owned(), ..Conversation::default() };
+    talk.speakers = vec!["Ann".into()];
+    let turns = 0..case.texts.len();
+    talk.sessions.push(Session { id: "s1".to_owned(), number: 1, time: Moment::Unknown, turns });
+    for (at, words) in case.texts.iter().enumerate() {
+        let (id, text, number) = (format!("t{at}"), words.join(" "), at as u32 + 1);
+        talk.turns.push(Turn { id, session: 0, number, speaker: 0, text, caption: None, time: Moment::Unknown });
+    }
+    let set = Arc::new(PassageSet::new(Arc::new(talk), Shape::of(&Settings::default())));
+    let (retrieval, settings) = retrieved(case, &set, &case.weights);
+    let scored = Scored {
+        ce: Arc::new(Ranker::absent("no model here")),
+        colbert: Arc::new(Ranker::absent("no model here")),
+        dense: Arc::new(Ranker::absent("no model here")),
+        bm25: Arc::new(vec![0.0; set.len()]),
+        sentences: None,
+        gold: Arc::default(),
+        query: Arc::new(Query::default()),
+        settings: Arc::new(settings.clone()),
+        retrieval: Arc::new(retrieval),
+        timings: Timings::default(),
+        passages: Arc::clone(&set),
+    };
+    let trace = Trace::new(Arc::new(scored), settings);
+    for passage in 0..set.len() as u32 {
+        let needs = WhatIfs::of(&trace, passage).terms;
+        if trace.fate(passage).kind() != FateKind::Capped {
+            prop_assert!(needs.is_empty());
+            continue;
+        }
+        let mut last = 0.0;
+        for (at, word) in WORDS.iter().enumerate() {
+            let now = case.weights[at];
+            let is_candidate = |weight: u32| {
+                let mut weights = case.weights.clone();
+                weights[at] = weight;
+                let (retrieval, _) = retrieved(case, &set, &weights);
+                // Where nothing matches any more, all are candidates: that is no way over the cap.
+                let over = retrieval.everything.is_none() && retrieval.candidates.contains(&passage);
+                over.then(|| retrieval.match_place[passage as usize])
+            };
+            // No weight here is above 3, and four of them make 12.
+            let nearest = (1..=1_300_u32)
+                .flat_map(|step| [now.checked_sub(step), Some(now + step)])
+                .flatten()
+                .find_map(|weight| is_candidate(weight).map(|place| (weight, place)));
+            let told = needs.iter().find(|need| need.term == *word);
+            prop_assert_eq!(
+                told.map(|need| ((need.to * 100.0).round() as u32, need.place)),
+                nearest,
+                "passage {}, {}: {:?}",
+                passage,
+                word,
+                needs
+            );
+        }
+        for need in &needs {
+            let change = (need.to - need.now).abs();
+            prop_assert!(change >= last && need.cap == case.cap);
+            last = change;
+        }
+    }
+    Ok(())
 }

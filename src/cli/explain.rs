@@ -62,7 +62,7 @@ struct Lost<'a> {
     id: &'a str,
     fate: &'a Fate,
     why: String,
-    /// What would keep it, the cheapest change first named.
+    /// What would keep it: the cheapest change of a knob, else a rank or the weight of a term.
     #[serde(skip_serializing_if = "Option::is_none")]
     rescue: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -146,15 +146,16 @@ fn explain<'a>(trace: &'a Trace, id: &'a str, question: &'a str) -> Explained<'a
     Explained { id, question, gold: counts.total, kept: counts.kept, lost: lost.collect(), lints: lints(trace) }
 }
 
-/// The cheapest change of one knob that keeps a lost candidate.
+/// The cheapest change of one knob that keeps a lost candidate, or the rank that it would need where no knob does; the
+/// weight of a term that lifts one over the candidate cap.
 fn rescue(trace: &Trace, passage: u32) -> Option<String> {
-    if trace.place(passage) == 0 {
-        return None;
-    }
     let whatifs = WhatIfs::of(trace, passage);
-    advice::cheapest(&whatifs)
-        .and_then(|whatif| advice::line(whatif, false))
-        .or_else(|| advice::without_effect(&whatifs))
+    if trace.place(passage) == 0 {
+        return advice::term_line(&whatifs.terms);
+    }
+    let knob = advice::cheapest(&whatifs).and_then(|whatif| advice::line(whatif, false));
+    let ranks = || whatifs.ranks.iter().find_map(|whatif| advice::line(whatif, false));
+    knob.or_else(ranks).or_else(|| advice::without_effect(&whatifs))
 }
 
 /// A question whose gold is all kept takes one line, so that the others stand out.

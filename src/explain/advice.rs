@@ -2,7 +2,7 @@
 //! of its readers; computes nothing.
 
 use crate::explain::fate::{number, thousands};
-use crate::explain::whatif::{Answer, Price, Strip, WhatIf, WhatIfs};
+use crate::explain::whatif::{Answer, Price, Strip, TermNeed, WhatIf, WhatIfs};
 
 /// A knob as people call it.
 pub fn knob_name(knob: &str) -> &str {
@@ -76,9 +76,31 @@ pub fn line(whatif: &WhatIf, kept: bool) -> Option<String> {
     })
 }
 
-/// Knobs that cannot turn the fate with the others held, in one line; `None` when all can.
+/// Every what-if that can turn the fate, one line each: knobs, then ranks, then the weights of terms.
+pub fn all_lines(whatifs: &WhatIfs) -> Vec<String> {
+    let turns = whatifs.knobs.iter().chain(&whatifs.ranks).filter_map(|whatif| line(whatif, whatifs.kept));
+    turns.chain(term_line(&whatifs.terms)).collect()
+}
+
+/// Term weights that are told at most.
+const TERMS: usize = 3;
+
+/// What lifts a passage over the candidate cap: `a candidate with 'clay' at weight 3.4 (now 2), place 60 of 60; or …`.
+pub fn term_line(needs: &[TermNeed]) -> Option<String> {
+    let parts: Vec<String> = needs
+        .iter()
+        .take(TERMS)
+        .map(|need| {
+            let (to, now) = (number(need.to), number(need.now));
+            format!("'{}' at weight {to} (now {now}), place {} of {}", need.term, need.place, need.cap)
+        })
+        .collect();
+    (!parts.is_empty()).then(|| format!("a candidate with {}", parts.join("; or with ")))
+}
+
+/// Knobs and ranks that cannot turn the fate with the others held, in one line; `None` when all can.
 pub fn without_effect(whatifs: &WhatIfs) -> Option<String> {
-    let still = whatifs.knobs.iter().filter(|whatif| whatif.nearest.is_none());
+    let still = whatifs.knobs.iter().chain(&whatifs.ranks).filter(|whatif| whatif.nearest.is_none());
     let names: Vec<&str> = still
         .clone()
         .filter(|whatif| matches!(whatif.answer, Answer::Kept(_)))

@@ -198,14 +198,11 @@ fn gold(trace: &Trace, text: &mut String) {
     );
     for passage in trace.scored.gold.iter().copied() {
         let _ = writeln!(text, "- `{}` {}", id_of(trace, passage).replace('`', "'"), plain(&sentence(trace, passage)));
-        if trace.fate(passage).is_kept() || trace.place(passage) == 0 {
+        if trace.fate(passage).is_kept() {
             continue;
         }
-        let whatifs = WhatIfs::of(trace, passage);
-        for whatif in &whatifs.knobs {
-            if let Some(line) = advice::line(whatif, whatifs.kept) {
-                let _ = writeln!(text, "  - {line}");
-            }
+        for line in advice::all_lines(&WhatIfs::of(trace, passage)) {
+            let _ = writeln!(text, "  - {}", plain(&line));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::matcher::{Hit, find_all};
-use super::{Everything, Reader, Retrieval, by_match_score};
+use super::{Everything, Reader, Retrieval, by_match_score, with_weight};
 use crate::parse::stop_words::is_stop_word;
 use crate::parse::{Origin, Query, Term, TermClass};
 use crate::passage::{PassageSet, fold};
@@ -140,7 +140,7 @@ impl<'a> Walk<'a> {
             }
             let weight = terms.get(local).map_or(0.0, |term| term.weight);
             if let Some(score) = self.match_score.get_mut(hit.passage as usize) {
-                *score += weight;
+                *score = with_weight(*score, weight);
             }
             if let Some(hop @ 0) = self.found_in.get_mut(hit.passage as usize) {
                 // A term of weight 0 is searched and shown, but finds nobody.

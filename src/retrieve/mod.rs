@@ -86,6 +86,12 @@ pub fn retrieve(set: &PassageSet, query: &Query, reader: &dyn Reader, settings: 
     walk.finish()
 }
 
+/// A match score with the weight of one more term. Sums are rounded to nine decimals, so that passages with the same terms
+/// have the same score, in whatever order they hold them.
+pub fn with_weight(match_score: f64, weight: f64) -> f64 {
+    ((match_score + weight) * 1e9).round() / 1e9
+}
+
 /// Passages by match score, best first, ties in conversation order; unmatched ones left out. At most `top`.
 pub fn by_match_score(match_score: &[f64], top: usize) -> Vec<u32> {
     let mut order: Vec<u32> =
@@ -98,4 +104,17 @@ pub fn by_match_score(match_score: &[f64], top: usize) -> Vec<u32> {
     }
     order.sort_unstable_by(compare);
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_terms_does_not_move_a_match_score() {
+        let sum = |weights: [f64; 3]| weights.into_iter().fold(0.0, with_weight);
+        assert_ne!((2.0 + 0.01) + 0.01, (0.01 + 0.01) + 2.0, "or rounding would not matter");
+        assert_eq!(sum([2.0, 0.01, 0.01]), sum([0.01, 0.01, 2.0]));
+        assert_eq!(sum([3.0, 2.0, 1.5]), 6.5);
+    }
 }

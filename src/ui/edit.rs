@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
-use super::picker::PickerKind;
+use super::picker::{PickerKind, TERM_WEIGHT};
 use super::update::{Effect, ask, remake};
 use super::{command, knob, layout, select, sweep, tokens};
 use crate::engine::Job;
@@ -233,7 +233,11 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
         }
         PickerKind::Questions => ask(model, &item.value, effects),
         PickerKind::WhatIfs => {
-            if let Some((name, text)) = item.value.split_once(' ') {
+            if let Some(change) = item.value.strip_prefix(TERM_WEIGHT) {
+                if let Some((term, weight)) = change.rsplit_once(' ') {
+                    command::weight(model, term, weight, effects);
+                }
+            } else if let Some((name, text)) = item.value.split_once(' ') {
                 let mut next = model.settings.clone();
                 match next.set(name, text) {
                     Ok(()) => {

@@ -43,6 +43,9 @@ impl PickerKind {
     }
 }
 
+/// Stands before a term and its weight in the value of a what-if; any other value is a knob and what it takes.
+pub const TERM_WEIGHT: &str = "term-weight ";
+
 /// One thing to choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
@@ -143,7 +146,15 @@ impl Picker {
                 })
             })
         });
-        Self::new(PickerKind::WhatIfs, items.collect())
+        // Ranks are the models' own: only what a person can set is on the list.
+        let terms = whatifs.into_iter().flat_map(|whatifs| {
+            whatifs.terms.iter().map(|need| Item {
+                value: format!("{TERM_WEIGHT}{} {}", need.term, need.to),
+                name: format!("'{}' {}", need.term, need.to),
+                detail: format!("a candidate, place {} of {} by match score", need.place, need.cap),
+            })
+        });
+        Self::new(PickerKind::WhatIfs, items.chain(terms).collect())
     }
 
     /// Show only items that hold all typed words.

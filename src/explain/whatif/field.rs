@@ -8,6 +8,7 @@ use crate::settings::{Header, Overflow, Truncation};
 use crate::trace::Trace;
 
 /// Candidates by their position in the list of candidates.
+#[derive(Clone)]
 pub(super) struct Field<'a> {
     pub(super) trace: &'a Trace,
     /// Position of the passage that the what-ifs are about.
@@ -24,7 +25,7 @@ pub(super) struct Field<'a> {
     /// The passage of which each is a copy, or itself.
     root: Vec<usize>,
     pub(super) ce: Vec<Option<f64>>,
-    colbert: Vec<Option<f64>>,
+    pub(super) colbert: Vec<Option<f64>>,
     /// The candidate with the best cross-encoder score.
     pub(super) best_ce: Option<usize>,
     /// What the cross-encoder has not scored will not be scored, so that α drops it.
@@ -97,12 +98,7 @@ impl<'a> Field<'a> {
         let found = |at: &u32| scored.passages.passages.get(*at as usize);
         let per_session = settings.header == Header::PerSession;
         let ce: Vec<Option<f64>> = candidates.iter().map(|at| scored.ce.value(*at)).collect();
-        let best_ce = (0..ce.len())
-            .filter(|at| ce.get(*at).copied().flatten().is_some_and(|score| !score.is_nan()))
-            .reduce(|best, at| {
-                let value = |at: usize| ce.get(at).copied().flatten().unwrap_or(f64::NEG_INFINITY);
-                if value(at) > value(best) { at } else { best }
-            });
+        let best_ce = best_of(&ce, usize::MAX);
         let root: Vec<usize> =
             candidates.iter().map(|at| found(at).and_then(|found| found.copy_of).unwrap_or(*at) as usize).collect();
         let mut bare: Vec<u32> = candidates.iter().map(|at| found(at).map_or(0, |found| found.words)).collect();
@@ -370,6 +366,14 @@ impl<'a> Field<'a> {
         }
         Walked { kept: false, copy: false, used, cost, next }
     }
+}
+
+/// The position of the highest score, one position left out; a score that is no number is none.
+pub(super) fn best_of(scores: &[Option<f64>], without: usize) -> Option<usize> {
+    let value = |at: usize| scores.get(at).copied().flatten().filter(|score| !score.is_nan());
+    (0..scores.len())
+        .filter(|at| *at != without && value(*at).is_some())
+        .reduce(|best, at| if value(at) > value(best) { at } else { best })
 }
 
 impl Default for Extremes {

@@ -11,9 +11,9 @@ pub(super) struct Fusing<'a> {
     /// Ranks, for fusions of ranks; 0 for what has none.
     pub(super) ranks: [Vec<u32>; 3],
     /// Scaled scores, for fusions of scores.
-    scaled: [Vec<f64>; 2],
+    pub(super) scaled: [Vec<f64>; 2],
     /// The fusion falls back to an order that no knob moves.
-    fixed: bool,
+    pub(super) fixed: bool,
 }
 
 impl<'a> Fusing<'a> {

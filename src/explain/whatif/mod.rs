@@ -10,17 +10,26 @@ mod field;
 mod fusion;
 pub mod grain;
 pub mod interval;
+mod rank_need;
 mod rrf_k;
 mod survival;
+mod term_need;
 
 use crate::settings::{Fusion, Knob};
 use crate::trace::Trace;
 pub use interval::{Interval, Strip};
+use rank_need::Side;
+pub use term_need::TermNeed;
 
 /// The knobs that what-ifs are about, w standing for λ under the z fusion.
 pub const ASKED: [&str; 5] = ["alpha", "budget", "w", "top-n", "k"];
 
-/// All what-ifs of one passage over the knobs, each with the other knobs held.
+/// What the ranks of the cross-encoder are called beside the knobs.
+pub const CE_RANK: &str = "ce rank";
+/// What the ranks of ColBERT are called beside the knobs.
+pub const COLBERT_RANK: &str = "colbert rank";
+
+/// All what-ifs of one passage: over the knobs, over its ranks and over the weights of terms, each with all else held.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhatIfs {
     /// The passage.
@@ -29,12 +38,17 @@ pub struct WhatIfs {
     pub kept: bool,
     /// One for each of [`ASKED`], in that order.
     pub knobs: Vec<WhatIf>,
+    /// One for each ranker that has ranked it and whose ranks matter: had it stood at another rank of this ranker alone,
+    /// with the score of the passage that stands there now.
+    pub ranks: Vec<WhatIf>,
+    /// What would lift it over the candidate cap, the smallest change first; empty for a passage that is no victim of it.
+    pub terms: Vec<TermNeed>,
 }
 
-/// What one knob does to one passage.
+/// What one knob, or one rank, does to one passage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhatIf {
-    /// Name of the knob in the table of knobs.
+    /// Name of the knob in the table of knobs; [`CE_RANK`] and [`COLBERT_RANK`] are none.
     pub knob: &'static str,
     /// Its present value.
     pub now: f64,
@@ -117,10 +131,18 @@ impl WhatIfs {
                 Some(field) => survival::strip(field, knob, &mut scratch),
                 None => Ok(survival::never(trace, knob)),
             };
-            Some(WhatIf::new(trace, passage, knob, strip))
+            let acts = survival::acts(trace, knob.name);
+            let now = grain::number(knob, &trace.settings);
+            Some(WhatIf::new(trace, passage, (knob.name, now, acts), strip, |to| survival::retraced(trace, knob, to)))
         };
         let knobs = ASKED.iter().filter_map(|name| one(name)).collect();
-        Self { passage, kept, knobs }
+        let ranks = Side::ALL.into_iter().filter_map(|side| {
+            let strip = rank_need::strip(field.as_ref()?, side, &mut scratch)?;
+            let now = f64::from(side.ranker(trace).rank(passage));
+            let there = |to: f64| rank_need::moved(trace, side, passage, to as u32);
+            Some(WhatIf::new(trace, passage, (side.name(), now, true), strip, there))
+        });
+        Self { passage, kept, knobs, ranks: ranks.collect(), terms: term_need::term_needs(trace, passage) }
     }
 
     /// The what-if of one knob; `w` finds λ where that stands for it.
@@ -130,15 +152,15 @@ impl WhatIfs {
 }
 
 impl WhatIf {
-    fn new(trace: &Trace, passage: u32, knob: &'static Knob, strip: Result<Strip, &'static str>) -> Self {
-        let now = grain::number(knob, &trace.settings);
-        let mut found = Self {
-            knob: knob.name,
-            now,
-            acts: survival::acts(trace, knob.name),
-            answer: Answer::Unknown { reason: "" },
-            nearest: None,
-        };
+    /// `knob` is its name, its present value, and whether it acts; `retraced` is the pipeline at another value.
+    fn new(
+        trace: &Trace,
+        passage: u32,
+        (knob, now, acts): (&'static str, f64, bool),
+        strip: Result<Strip, &'static str>,
+        retraced: impl Fn(f64) -> Option<Trace>,
+    ) -> Self {
+        let mut found = Self { knob, now, acts, answer: Answer::Unknown { reason: "" }, nearest: None };
         let strip = match strip {
             Ok(strip) => strip,
             Err(reason) => {
@@ -153,7 +175,7 @@ impl WhatIf {
             return found;
         }
         if let Some(value) = strip.nearest(now, !kept) {
-            let there = survival::retraced(trace, knob, value);
+            let there = retraced(value);
             let Some(there) = there.filter(|there| there.fate(passage).is_kept() != kept) else {
                 found.answer = disagrees;
                 return found;

@@ -13,7 +13,7 @@ use crate::trace::Trace;
 use crate::truncate::FateKind;
 
 /// Multiplications that may be spent on running the diversity cut again, which has no shorter way.
-const MMR_WORK: f64 = 3e6;
+pub(super) const MMR_WORK: f64 = 3e6;
 /// Steps that may be spent on following a budget that skips long passages.
 const SKIP_WORK: f64 = 5e7;
 

@@ -49,11 +49,9 @@ fn lines(model: &Model, trace: &Trace, selected: u32, width: usize) -> Vec<Vec<P
     block(&mut lines, "the cut", &cut_line(trace), width, theme.style(Role::Faint), theme.style(Role::Text));
     if let Some(known) = &model.whatifs {
         let whatifs = &known.whatifs;
-        for whatif in &whatifs.knobs {
-            if let Some(words) = advice::line(whatif, whatifs.kept) {
-                let words = if theme.glyphs.ascii { words.replace('≤', "<=").replace('≥', ">=") } else { words };
-                block(&mut lines, "what if", &words, width, theme.style(Role::Faint), theme.style(Role::Text));
-            }
+        for words in advice::all_lines(whatifs) {
+            let words = if theme.glyphs.ascii { words.replace('≤', "<=").replace('≥', ">=") } else { words };
+            block(&mut lines, "what if", &words, width, theme.style(Role::Faint), theme.style(Role::Text));
         }
         if let Some(words) = advice::without_effect(whatifs) {
             block(&mut lines, "what if", &words, width, theme.style(Role::Faint), theme.style(Role::Faint));
