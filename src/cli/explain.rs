@@ -154,8 +154,7 @@ fn rescue(trace: &Trace, passage: u32) -> Option<String> {
         return advice::term_line(&whatifs.terms);
     }
     let knob = advice::cheapest(&whatifs).and_then(|whatif| advice::line(whatif, false));
-    let ranks = || whatifs.ranks.iter().find_map(|whatif| advice::line(whatif, false));
-    knob.or_else(ranks).or_else(|| advice::without_effect(&whatifs))
+    knob.or_else(|| advice::rank_line(&whatifs)).or_else(|| advice::without_effect(&whatifs))
 }
 
 /// A question whose gold is all kept takes one line, so that the others stand out.

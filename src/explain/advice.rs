@@ -78,8 +78,19 @@ pub fn line(whatif: &WhatIf, kept: bool) -> Option<String> {
 
 /// Every what-if that can turn the fate, one line each: knobs, then ranks, then the weights of terms.
 pub fn all_lines(whatifs: &WhatIfs) -> Vec<String> {
-    let turns = whatifs.knobs.iter().chain(&whatifs.ranks).filter_map(|whatif| line(whatif, whatifs.kept));
-    turns.chain(term_line(&whatifs.terms)).collect()
+    let turns = whatifs.knobs.iter().filter_map(|whatif| line(whatif, whatifs.kept));
+    turns.chain(rank_line(whatifs)).chain(term_line(&whatifs.terms)).collect()
+}
+
+/// The ranks that keep it, without a price because nobody can set a rank: `kept for ce rank ≤ 23 (now 33), or for colbert
+/// rank ≤ 2 (now 15)`.
+pub fn rank_line(whatifs: &WhatIfs) -> Option<String> {
+    let turns = whatifs.ranks.iter().filter(|whatif| whatif.nearest.is_some());
+    let parts: Vec<String> = turns
+        .filter_map(|whatif| Some(format!("for {} (now {})", values(whatif.knob, whatif.strip()?), whatif.now)))
+        .collect();
+    let between = if whatifs.kept { ", and " } else { ", or " };
+    (!parts.is_empty()).then(|| format!("kept {}", parts.join(between)))
 }
 
 /// Term weights that are told at most.
