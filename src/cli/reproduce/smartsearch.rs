@@ -1,74 +1,36 @@
-//! `memsift reproduce`: the papers' figures, measured on a database, beside what was published.
+//! `memsift reproduce smartsearch`: the first paper's retrieval figures, measured on a database, beside what was published.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::ask::conversation_id;
-use super::rankers::RankerArgs;
-use super::{BadInput, output, pipeline};
-use crate::engine::{Deaf, Models, SlotName};
+use super::super::{BadInput, output, pipeline};
+use super::{ReproduceArgs, chosen, say_what_is_missing, without_ce};
+use crate::engine::{Deaf, SlotName};
 use crate::eval::smartsearch::{ORDERS, Tally, settings};
 use crate::settings::Fusion;
 use crate::store::Store;
-
-/// Arguments of `reproduce`.
-#[derive(Debug, clap::Args)]
-pub struct ReproduceArgs {
-    /// Which paper.
-    #[arg(value_enum)]
-    paper: Paper,
-    /// A memsift database with questions and gold.
-    #[arg(long)]
-    db: PathBuf,
-    /// Only these conversations.
-    #[arg(long)]
-    conversation: Vec<String>,
-    /// Score every candidate with the cross-encoder too. It takes hours on a large data set; what is scored is kept, so
-    /// an interrupted run goes on where it was.
-    #[arg(long)]
-    with_ce: bool,
-    /// Only every Nth question with gold, from the first one on.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    every: u32,
-    #[command(flatten)]
-    rankers: RankerArgs,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Paper {
-    /// Ranking beats structure: parse, retrieve, survival in a budget.
-    Smartsearch,
-}
 
 /// Category of questions about what was never said; they have no answer to keep.
 const ADVERSARIAL: &str = "5";
 
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
-    let Paper::Smartsearch = args.paper;
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
-    let summaries = store.summaries()?;
-    for id in &args.conversation {
-        conversation_id(&store, Some(id))?;
-    }
+    let rows = chosen(&store, args)?;
     let mut pipeline = pipeline(&rankers)?;
     if !args.with_ce {
-        let no_ce = Models { ce: Err("not asked for: --with-ce adds it".to_owned()), ..pipeline.models().clone() };
-        pipeline.set_models(no_ce);
+        without_ce(&mut pipeline, "not asked for: --with-ce adds it");
     }
     let knobs = settings();
     let mut tally = Tally::new();
     let (mut adversarial, mut without_gold, mut with_gold) = (0, 0, 0_u32);
     let began = Instant::now();
-    let chosen: Vec<_> =
-        summaries.iter().filter(|row| args.conversation.is_empty() || args.conversation.contains(&row.id)).collect();
     let bar = output::bar(false);
-    bar.set_length(chosen.iter().map(|row| row.questions as u64).sum());
+    bar.set_length(rows.iter().map(|row| row.questions as u64).sum());
     bar.set_message("questions");
-    for row in chosen {
+    for row in rows {
         let conversation = Arc::new(store.load(&row.id)?);
         for question in &conversation.questions {
             bar.inc(1);
@@ -93,16 +55,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
         ))
         .into());
     }
-    for notice in pipeline.notices() {
-        output::say(&format!("memsift: {notice}"));
-    }
-    let models = pipeline.models();
-    let mut reasons: Vec<&str> = models.tagger.as_ref().err().map(String::as_str).into_iter().collect();
-    reasons.extend(SlotName::ALL.into_iter().filter_map(|slot| models.reason(slot)));
-    reasons.dedup();
-    for reason in reasons {
-        output::say(&format!("memsift: {reason}"));
-    }
+    say_what_is_missing(&pipeline);
     let left_out = format!(
         "{adversarial} adversarial, {without_gold} without gold and {} not sampled left out",
         with_gold - tally.questions as u32

@@ -1,0 +1,83 @@
+//! `memsift reproduce`: the papers' figures, measured on a database, beside what was published. Knows what both papers'
+//! measurements share: which conversations are asked, and what is said when a model is missing.
+
+mod lexical_dense;
+mod smartsearch;
+
+use std::path::PathBuf;
+
+use super::ask::conversation_id;
+use super::output;
+use super::rankers::RankerArgs;
+use crate::engine::{Models, Pipeline, SlotName};
+use crate::history::ConversationSummary;
+use crate::store::Store;
+
+/// Arguments of `reproduce`.
+#[derive(Debug, clap::Args)]
+pub struct ReproduceArgs {
+    /// Which paper.
+    #[arg(value_enum)]
+    paper: Paper,
+    /// A memsift database with questions and gold.
+    #[arg(long)]
+    db: PathBuf,
+    /// Only these conversations.
+    #[arg(long)]
+    conversation: Vec<String>,
+    /// Score every candidate with the cross-encoder too (smartsearch only). It takes hours on a large data set; what is
+    /// scored is kept, so an interrupted run goes on where it was.
+    #[arg(long)]
+    with_ce: bool,
+    /// Only every Nth question with gold, from the first one on.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
+    #[command(flatten)]
+    rankers: RankerArgs,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Paper {
+    /// Ranking beats structure: parse, retrieve, survival in a budget.
+    Smartsearch,
+    /// Sessions by BM25, by pooled vectors of their turns, and by both.
+    LexicalDense,
+}
+
+/// Measure and print.
+pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
+    match args.paper {
+        Paper::Smartsearch => smartsearch::run(args),
+        Paper::LexicalDense => lexical_dense::run(args),
+    }
+}
+
+/// The conversations that are asked about.
+fn chosen(store: &Store, args: &ReproduceArgs) -> anyhow::Result<Vec<ConversationSummary>> {
+    for id in &args.conversation {
+        conversation_id(store, Some(id))?;
+    }
+    let mut rows = store.summaries()?;
+    rows.retain(|row| args.conversation.is_empty() || args.conversation.contains(&row.id));
+    Ok(rows)
+}
+
+/// A pipeline without its cross-encoder.
+fn without_ce(pipeline: &mut Pipeline, why: &str) {
+    let models = Models { ce: Err(why.to_owned()), ..pipeline.models().clone() };
+    pipeline.set_models(models);
+}
+
+/// What went wrong with cache and models, on standard error.
+fn say_what_is_missing(pipeline: &Pipeline) {
+    for notice in pipeline.notices() {
+        output::say(&format!("memsift: {notice}"));
+    }
+    let models = pipeline.models();
+    let mut reasons: Vec<&str> = models.tagger.as_ref().err().map(String::as_str).into_iter().collect();
+    reasons.extend(SlotName::ALL.into_iter().filter_map(|slot| models.reason(slot)));
+    reasons.dedup();
+    for reason in reasons {
+        output::say(&format!("memsift: {reason}"));
+    }
+}

@@ -1,0 +1,101 @@
+//! How sure a difference between two scorers is: a bootstrap over conversations, because the questions of one conversation
+//! are not independent. Knows numbers by question and their conversations.
+
+use serde::Serialize;
+
+/// Resamples of the second paper.
+pub const RESAMPLES: usize = 4000;
+
+/// A difference of two means with its uncertainty.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Difference {
+    /// Mean of the first less mean of the second, over all questions.
+    pub difference: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+    /// Share of resamples in which the first is not better.
+    pub p: f64,
+}
+
+/// The mean of `first - second` when whole conversations are drawn with replacement, as many as there are.
+/// `conversation` numbers the conversation of every question; all three have one entry a question. The same seed gives the
+/// same answer. `None` without questions or with fewer than two conversations.
+pub fn difference(first: &[f64], second: &[f64], conversation: &[usize], seed: u64) -> Option<Difference> {
+    let conversations = conversation.iter().max()? + 1;
+    let mut sums = vec![(0.0, 0.0); conversations];
+    for ((a, b), at) in first.iter().zip(second).zip(conversation) {
+        let (sum, count) = sums.get_mut(*at)?;
+        *sum += a - b;
+        *count += 1.0;
+    }
+    sums.retain(|(_, count)| *count > 0.0);
+    if sums.len() < 2 {
+        return None;
+    }
+    let mean = |chosen: &mut dyn Iterator<Item = (f64, f64)>| {
+        let (sum, count) = chosen.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        sum / count
+    };
+    let mut random = Random(seed);
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            let mut drawn = (0..sums.len()).filter_map(|_| sums.get(random.below(sums.len())).copied());
+            mean(&mut drawn)
+        })
+        .collect();
+    means.sort_unstable_by(f64::total_cmp);
+    // The quantile between two resamples is on the line between them.
+    let quantile = |share: f64| {
+        let at = share * (means.len() - 1) as f64;
+        let value = |at: f64| means.get(at as usize).copied().unwrap_or(0.0);
+        value(at.floor()) + (value(at.ceil()) - value(at.floor())) * at.fract()
+    };
+    Some(Difference {
+        difference: mean(&mut sums.iter().copied()),
+        low: quantile(0.025),
+        high: quantile(0.975),
+        p: means.iter().filter(|mean| **mean <= 0.0).count() as f64 / means.len() as f64,
+    })
+}
+
+/// SplitMix64: small, seeded and good enough to draw conversations.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `most`, which is small: the bias of the remainder is far below one in a billion.
+    fn below(&mut self, most: usize) -> usize {
+        (self.next() % most as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_in_every_conversation_is_sure_and_one_in_half_of_them_is_not() {
+        let conversation: Vec<usize> = (0..100).map(|at| at / 10).collect();
+        let better = vec![1.0; 100];
+        let worse = vec![0.0; 100];
+        let sure = difference(&better, &worse, &conversation, 1).unwrap();
+        assert_eq!((sure.difference, sure.low, sure.high, sure.p), (1.0, 1.0, 1.0, 0.0));
+        let half: Vec<f64> = conversation.iter().map(|at| if at % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let unsure = difference(&half, &worse, &conversation, 1).unwrap();
+        assert!(unsure.difference == 0.0 && unsure.low < -0.3 && unsure.high > 0.3, "{unsure:?}");
+        // Ten fair coins: half of the resamples and a bit more, because a draw counts as no better.
+        assert!((0.5..0.75).contains(&unsure.p), "{unsure:?}");
+        assert_eq!(difference(&half, &worse, &conversation, 1), Some(unsure));
+        assert_eq!(difference(&better, &worse, &vec![0; 100], 1), None);
+        assert_eq!(difference(&[], &[], &[], 1), None);
+    }
+}
