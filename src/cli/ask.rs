@@ -1,6 +1,7 @@
 //! `memsift ask`: the whole pipeline for one question, without a screen.
 
 use std::fmt::Write;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,15 +37,16 @@ pub struct AskArgs {
     /// Print the trace as JSON.
     #[arg(long, conflicts_with = "plain")]
     json: bool,
-    /// Print the trace in a format: json (as --json), md (a report), csv (a row a passage), run (the order, for TREC
-    /// tools).
-    #[arg(long, value_name = "FORMAT", value_parser = ["json", "md", "csv", "run"], conflicts_with_all = ["json", "plain"])]
+    /// Print the trace in a format: json (as --json), msgpack (the same as MessagePack), md (a report), csv (a row a
+    /// passage), run (the order, for TREC tools).
+    #[arg(long, value_name = "FORMAT", value_parser = Format::ALL.map(|(name, _)| name),
+        conflicts_with_all = ["json", "plain"])]
     format: Option<String>,
     /// Print the stages as plain lines (the default).
     #[arg(long)]
     plain: bool,
-    /// With --json: make every text unreadable; ids, times, lengths, ranks and fates stay.
-    #[arg(long, requires = "json")]
+    /// With --json or --format msgpack: make every text unreadable; ids, times, lengths, ranks and fates stay.
+    #[arg(long, conflicts_with = "plain")]
     redact: bool,
     /// Print every candidate, not only those around the cut.
     #[arg(long)]
@@ -84,6 +86,7 @@ pub fn question(text: &str) -> Result<String, BadInput> {
 pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let mut settings = Settings::default();
     args.knobs.apply(&mut settings)?;
+    let format = format(args)?;
     let text = question(&args.question)?;
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
@@ -106,15 +109,31 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
         output::say(&format!("memsift: {notice}"));
     }
     let trace = Trace::new(scored, settings);
-    let named = args.format.as_deref().or(args.json.then_some("json"));
-    if let Some((_, format)) = named.and_then(|name| Format::ALL.into_iter().find(|(known, _)| *known == name)) {
-        let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
-        if args.redact {
-            return output::print(&format!("{}\n", TraceFile::new(&trace, header).redacted()?.to_json()?));
-        }
-        return output::print(&export(&trace, header, format).context("the trace cannot be written")?);
+    let Some(format) = format else { return output::print(&plain(&trace, args.all)) };
+    let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
+    if args.redact {
+        let file = TraceFile::new(&trace, header).redacted()?;
+        return output::print_bytes(&match format {
+            Format::MessagePack => file.to_msgpack()?,
+            _ => format!("{}\n", file.to_json()?).into_bytes(),
+        });
     }
-    output::print(&plain(&trace, args.all))
+    output::print_bytes(&export(&trace, header, format).context("the trace cannot be written")?)
+}
+
+/// The format that was asked for; `None` for plain lines.
+fn format(args: &AskArgs) -> Result<Option<Format>, BadInput> {
+    let named = args.format.as_deref().or(args.json.then_some("json"));
+    let format = Format::ALL.into_iter().find(|(known, _)| named == Some(*known)).map(|(_, format)| format);
+    if args.redact && !matches!(format, Some(Format::Json | Format::MessagePack)) {
+        return Err(BadInput("only a whole trace can be redacted: add --json or --format msgpack".to_owned()));
+    }
+    if format == Some(Format::MessagePack) && std::io::stdout().is_terminal() {
+        return Err(BadInput(
+            "MessagePack is not fit for a terminal: send it to a file ('> trace.msgpack')".to_owned(),
+        ));
+    }
+    Ok(format)
 }
 
 /// The conversation that was meant.

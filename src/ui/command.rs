@@ -21,7 +21,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("questions", "", "choose a question of the set"),
     ("term", "WORD WEIGHT", "search another term"),
     ("theme", "NAME", "other colours"),
-    ("export", "FILE", "write the trace: .json, .md report, .csv table, .run for TREC tools"),
+    ("export", "FILE", "write the trace: .json, .msgpack, .md report, .csv table, .run for TREC tools"),
     ("resume", "", "go on scoring after Esc"),
     ("help", "", "all keys and commands"),
     ("quit", "", "leave"),

@@ -148,10 +148,10 @@ fn export(model: &Model, path: &Path) -> io::Result<()> {
         made_at: Some(Moment::utc(seconds.cast_signed()).store()),
         ..TraceHeader::default()
     };
-    let text = explain::export::export(trace, header, Format::of(path)).map_err(io::Error::other)?;
+    let bytes = explain::export::export(trace, header, Format::of(path)).map_err(io::Error::other)?;
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
-    std::fs::write(&beside, text)?;
+    std::fs::write(&beside, bytes)?;
     std::fs::rename(&beside, path)
 }
 
