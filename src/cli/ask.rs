@@ -1,12 +1,12 @@
 //! `memsift ask`: the whole pipeline for one question, without a screen.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::destination::{Destination, DestinationArgs};
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::{BadInput, load, output, pipeline};
@@ -52,6 +52,8 @@ pub struct AskArgs {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
+    destination: DestinationArgs,
+    #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
     knobs: KnobArgs,
@@ -86,7 +88,8 @@ pub fn question(text: &str) -> Result<String, BadInput> {
 pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let mut settings = Settings::default();
     args.knobs.apply(&mut settings)?;
-    let format = format(args)?;
+    let destination = args.destination.open()?;
+    let format = format(args, &destination)?;
     let text = question(&args.question)?;
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
@@ -109,28 +112,29 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
         output::say(&format!("memsift: {notice}"));
     }
     let trace = Trace::new(scored, settings);
-    let Some(format) = format else { return output::print(&plain(&trace, args.all)) };
+    let Some(format) = format else { return destination.put(plain(&trace, args.all).as_bytes()) };
     let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
     if args.redact {
         let file = TraceFile::new(&trace, header).redacted()?;
-        return output::print_bytes(&match format {
+        return destination.put(&match format {
             Format::MessagePack => file.to_msgpack()?,
             _ => format!("{}\n", file.to_json()?).into_bytes(),
         });
     }
-    output::print_bytes(&export(&trace, header, format).context("the trace cannot be written")?)
+    destination.put(&export(&trace, header, format).context("the trace cannot be written")?)
 }
 
-/// The format that was asked for; `None` for plain lines.
-fn format(args: &AskArgs) -> Result<Option<Format>, BadInput> {
-    let named = args.format.as_deref().or(args.json.then_some("json"));
+/// The format that was asked for, by its name or by the end of the file's; `None` for plain lines.
+fn format(args: &AskArgs, destination: &Destination) -> Result<Option<Format>, BadInput> {
+    let ending = args.destination.ending();
+    let named = args.format.as_deref().or(args.json.then_some("json")).or((!args.plain).then_some(ending.as_str()));
     let format = Format::ALL.into_iter().find(|(known, _)| named == Some(*known)).map(|(_, format)| format);
     if args.redact && !matches!(format, Some(Format::Json | Format::MessagePack)) {
         return Err(BadInput("only a whole trace can be redacted: add --json or --format msgpack".to_owned()));
     }
-    if format == Some(Format::MessagePack) && std::io::stdout().is_terminal() {
+    if format == Some(Format::MessagePack) && destination.is_terminal() {
         return Err(BadInput(
-            "MessagePack is not fit for a terminal: send it to a file ('> trace.msgpack')".to_owned(),
+            "MessagePack is not fit for a terminal: send it to a file with '--output trace.msgpack'".to_owned(),
         ));
     }
     Ok(format)

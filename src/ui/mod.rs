@@ -4,6 +4,7 @@
 pub mod action;
 pub mod command;
 pub mod edit;
+pub mod export;
 pub mod keys;
 pub mod knob;
 pub mod layout;
