@@ -1,10 +1,15 @@
-//! What `:export` writes, and where to: the trace in the format that the end of the file's name asks for. Knows the model
-//! and the clock; draws nothing.
+//! What `:export` writes, and where to: the trace in the format that the end of the file's name asks for, or a picture of
+//! the screen. Knows the model and the clock.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
 use super::model::Model;
+use super::picture::svg;
+use super::view::view;
 use crate::explain::export::{Format, export as written};
 use crate::moment::Moment;
 use crate::output_file::{OutputError, OutputFile};
@@ -15,13 +20,26 @@ use crate::trace::file::TraceHeader;
 /// # Errors
 /// One sentence; then the place is as it was. Both sentences are for the user.
 pub fn export(model: &Model, path: &Path, overwrite: bool) -> Result<String, String> {
-    let bytes = trace(model, Format::of(path))?;
+    let is_picture = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
+    let (what, bytes) = match is_picture {
+        true => ("picture", picture(model).into_bytes()),
+        false => ("trace", trace(model, Format::of(path))?),
+    };
     let written = OutputFile::new(path, overwrite).and_then(|file| file.write(&bytes));
     match written {
-        Ok(()) => Ok(format!("trace written to {}", path.display())),
+        Ok(()) => Ok(format!("{what} written to {}", path.display())),
         Err(error @ OutputError::Exists(_)) => Err(format!("{error}, or overwrite it with :export!")),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The screen as it is without the line in which the command was typed.
+fn picture(model: &Model) -> String {
+    let (columns, rows) = model.size;
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    view(model, &mut buffer);
+    let title = model.asked.as_ref().map_or("memsift".to_owned(), |question| format!("memsift: {question}"));
+    svg(&buffer, &model.theme, &title)
 }
 
 fn trace(model: &Model, format: Format) -> Result<Vec<u8>, String> {

@@ -13,6 +13,7 @@ pub mod model;
 pub mod mouse;
 pub mod pane;
 pub mod picker;
+pub mod picture;
 pub mod select;
 pub mod sweep;
 pub mod terminal;
