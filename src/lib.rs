@@ -97,6 +97,7 @@ pub mod history;
 pub mod models;
 pub mod moment;
 pub mod nlp;
+pub mod output_file;
 pub mod parse;
 pub mod passage;
 pub mod rank;

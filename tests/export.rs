@@ -28,7 +28,7 @@ fn made() -> Trace {
 }
 
 fn written(trace: &Trace, format: Format) -> String {
-    export(trace, TraceHeader::default(), format).unwrap()
+    String::from_utf8(export(trace, TraceHeader::default(), format).unwrap()).unwrap()
 }
 
 /// Fields of CSV rows, quotes taken off.
@@ -101,6 +101,7 @@ fn a_report_names_gold_and_rescue_and_takes_no_markup_from_texts() {
 #[test]
 fn the_end_of_a_name_chooses_the_format() {
     let of = |name: &str| Format::of(Path::new(name));
-    assert_eq!([of("a.json"), of("a.MD"), of("a.csv"), of("a.run")], Format::ALL.map(|(_, format)| format));
+    let names = ["a.json", "a.msgpack", "a.MD", "a.csv", "a.run"];
+    assert_eq!(names.map(of), Format::ALL.map(|(_, format)| format));
     assert_eq!([of("a"), of("a.trace")], [Format::Json, Format::Json]);
 }

@@ -146,3 +146,26 @@ fn a_question_on_the_command_line_is_asked_at_once() {
     assert!(status.success(), "{status:?}");
     assert!(!screen.screen().alternate_screen());
 }
+
+#[test]
+fn bytes_are_not_sent_to_a_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let pair = NativePtySystem::default().openpty(PtySize::default()).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_memsift"));
+    command.args(["ask", "Who is Fitz?", "--format", "msgpack", "--db"]);
+    command.arg(&db);
+    command.env("MEMSIFT_DATA", dir.path().join("data"));
+    command.env("MEMSIFT_CACHE", dir.path().join("cache"));
+    command.env("MEMSIFT_MODELS", dir.path().join("models"));
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut said = Vec::new();
+    // A terminal whose program has left gives an error on some systems and an end on others.
+    let _ = reader.read_to_end(&mut said);
+    let said = String::from_utf8(said).unwrap();
+    assert_eq!(child.wait().unwrap().exit_code(), 2, "{said}");
+    assert!(said.contains("not fit for a terminal") && said.contains("--output trace.msgpack"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

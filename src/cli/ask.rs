@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::destination::{Destination, DestinationArgs};
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::{BadInput, load, output, pipeline};
@@ -36,19 +37,22 @@ pub struct AskArgs {
     /// Print the trace as JSON.
     #[arg(long, conflicts_with = "plain")]
     json: bool,
-    /// Print the trace in a format: json (as --json), md (a report), csv (a row a passage), run (the order, for TREC
-    /// tools).
-    #[arg(long, value_name = "FORMAT", value_parser = ["json", "md", "csv", "run"], conflicts_with_all = ["json", "plain"])]
+    /// Print the trace in a format: json (as --json), msgpack (the same as MessagePack), md (a report), csv (a row a
+    /// passage), run (the order, for TREC tools).
+    #[arg(long, value_name = "FORMAT", value_parser = Format::ALL.map(|(name, _)| name),
+        conflicts_with_all = ["json", "plain"])]
     format: Option<String>,
     /// Print the stages as plain lines (the default).
     #[arg(long)]
     plain: bool,
-    /// With --json: make every text unreadable; ids, times, lengths, ranks and fates stay.
-    #[arg(long, requires = "json")]
+    /// With --json or --format msgpack: make every text unreadable; ids, times, lengths, ranks and fates stay.
+    #[arg(long, conflicts_with = "plain")]
     redact: bool,
     /// Print every candidate, not only those around the cut.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    destination: DestinationArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -84,6 +88,8 @@ pub fn question(text: &str) -> Result<String, BadInput> {
 pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let mut settings = Settings::default();
     args.knobs.apply(&mut settings)?;
+    let destination = args.destination.open()?;
+    let format = format(args, &destination)?;
     let text = question(&args.question)?;
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
@@ -106,15 +112,32 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
         output::say(&format!("memsift: {notice}"));
     }
     let trace = Trace::new(scored, settings);
-    let named = args.format.as_deref().or(args.json.then_some("json"));
-    if let Some((_, format)) = named.and_then(|name| Format::ALL.into_iter().find(|(known, _)| *known == name)) {
-        let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
-        if args.redact {
-            return output::print(&format!("{}\n", TraceFile::new(&trace, header).redacted()?.to_json()?));
-        }
-        return output::print(&export(&trace, header, format).context("the trace cannot be written")?);
+    let Some(format) = format else { return destination.put(plain(&trace, args.all).as_bytes()) };
+    let header = TraceHeader { database: store.fingerprint(), ..TraceHeader::default() };
+    if args.redact {
+        let file = TraceFile::new(&trace, header).redacted()?;
+        return destination.put(&match format {
+            Format::MessagePack => file.to_msgpack()?,
+            _ => format!("{}\n", file.to_json()?).into_bytes(),
+        });
     }
-    output::print(&plain(&trace, args.all))
+    destination.put(&export(&trace, header, format).context("the trace cannot be written")?)
+}
+
+/// The format that was asked for, by its name or by the end of the file's; `None` for plain lines.
+fn format(args: &AskArgs, destination: &Destination) -> Result<Option<Format>, BadInput> {
+    let ending = args.destination.ending();
+    let named = args.format.as_deref().or(args.json.then_some("json")).or((!args.plain).then_some(ending.as_str()));
+    let format = Format::ALL.into_iter().find(|(known, _)| named == Some(*known)).map(|(_, format)| format);
+    if args.redact && !matches!(format, Some(Format::Json | Format::MessagePack)) {
+        return Err(BadInput("only a whole trace can be redacted: add --json or --format msgpack".to_owned()));
+    }
+    if format == Some(Format::MessagePack) && destination.is_terminal() {
+        return Err(BadInput(
+            "MessagePack is not fit for a terminal: send it to a file with '--output trace.msgpack'".to_owned(),
+        ));
+    }
+    Ok(format)
 }
 
 /// The conversation that was meant.

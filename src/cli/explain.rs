@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::ask::{conversation_id, question};
+use super::destination::DestinationArgs;
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::{BadInput, load, output, pipeline};
@@ -39,6 +40,8 @@ pub struct ExplainArgs {
     /// Print JSON, one object a question and a line.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    destination: DestinationArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -74,6 +77,8 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let mut settings = Settings::default();
     args.knobs.apply(&mut settings)?;
     let wanted = args.question.as_deref().map(question).transpose()?;
+    let destination = args.destination.open()?;
+    let json = args.json || ["json", "jsonl"].contains(&args.destination.ending().as_str());
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
     let id = conversation_id(&store, args.conversation.as_deref())?;
@@ -108,7 +113,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
             *stages.entry(trace.fate(*passage).kind()).or_default() += 1;
         }
         let explained = explain(&trace, &known.id, known.text.trim());
-        if args.json {
+        if json {
             text.push_str(&serde_json::to_string(&explained)?);
             text.push('\n');
         } else {
@@ -123,14 +128,14 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     for reason in SlotName::ALL.into_iter().filter_map(|slot| pipeline.models().reason(slot)) {
         output::say(&format!("memsift: {reason}"));
     }
-    if !args.json {
+    if !json {
         let parts: Vec<String> = FateKind::ALL
             .into_iter()
             .filter_map(|kind| stages.get(&kind).map(|count| format!("{count} {}", kind.name())))
             .collect();
         let _ = writeln!(text, "{} questions, {gold} gold passages: {}", asked.len(), parts.join(", "));
     }
-    output::print(&text)
+    destination.put(text.as_bytes())
 }
 
 fn explain<'a>(trace: &'a Trace, id: &'a str, question: &'a str) -> Explained<'a> {

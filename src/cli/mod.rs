@@ -3,6 +3,7 @@
 mod ask;
 mod cache;
 mod demo;
+mod destination;
 mod diff;
 mod explain;
 mod import;

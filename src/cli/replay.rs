@@ -11,7 +11,7 @@ use crate::trace::file::TraceFile;
 /// Arguments of `replay`.
 #[derive(Debug, clap::Args)]
 pub struct ReplayArgs {
-    /// A trace, as 'memsift ask --json' and the key E write it.
+    /// A trace, as 'memsift ask' and the key E write it; JSON or MessagePack, whatever its name.
     file: PathBuf,
     /// Print the stages as lines instead.
     #[arg(long)]
@@ -36,9 +36,7 @@ pub struct ReplayArgs {
 pub fn read(path: &Path) -> anyhow::Result<(TraceFile, Trace)> {
     let wrong = |reason: String| BadInput(format!("'{}' cannot be replayed: {reason}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| wrong(format!("{error}; check the path")))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| wrong("it is no text; export a trace with 'memsift ask --json'".to_owned()))?;
-    let file = TraceFile::from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    let file = TraceFile::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
     let trace = file.to_trace().map_err(|error| wrong(error.to_string()))?;
     Ok((file, trace))
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::ask::conversation_id;
+use super::destination::DestinationArgs;
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::{BadInput, load, output, pipeline};
@@ -29,9 +30,11 @@ pub struct SweepArgs {
     /// Knob and values of the columns.
     #[arg(long, value_name = "KNOB=FROM:TO:STEP", default_value = "budget=500:4000:500")]
     columns: String,
-    /// How to print it.
-    #[arg(long, value_name = "FORMAT", value_parser = ["table", "csv", "json"], default_value = "table")]
-    format: String,
+    /// How to print it; else as the end of the name after --output says, else as a table.
+    #[arg(long, value_name = "FORMAT", value_parser = ["table", "csv", "json"])]
+    format: Option<String>,
+    #[command(flatten)]
+    destination: DestinationArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -47,6 +50,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     if rows.knob == columns.knob {
         return Err(BadInput(format!("rows and columns are both '{}': sweep two knobs", rows.knob)).into());
     }
+    let destination = args.destination.open()?;
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
     for id in &args.conversation {
@@ -83,11 +87,12 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
         output::say(&format!("memsift: {reason}"));
     }
     let found = sweep(&scored, &settings, rows, columns).map_err(|error| BadInput(error.to_string()))?;
-    output::print(&match args.format.as_str() {
+    let text = match args.format.as_deref().unwrap_or(&args.destination.ending()) {
         "json" => format!("{}\n", serde_json::to_string(&found)?),
         "csv" => csv(&found),
         _ => table(&found),
-    })
+    };
+    destination.put(text.as_bytes())
 }
 
 fn csv(found: &Sweep) -> String {

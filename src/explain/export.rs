@@ -20,6 +20,8 @@ const ROWS: usize = 30;
 pub enum Format {
     /// The whole trace, to be opened again.
     Json,
+    /// The same as MessagePack: smaller, and for programs only.
+    MessagePack,
     /// A report for people.
     Markdown,
     /// One row a passage.
@@ -30,8 +32,13 @@ pub enum Format {
 
 impl Format {
     /// All of them, by the end of a file's name.
-    pub const ALL: [(&str, Self); 4] =
-        [("json", Self::Json), ("md", Self::Markdown), ("csv", Self::Csv), ("run", Self::Trec)];
+    pub const ALL: [(&str, Self); 5] = [
+        ("json", Self::Json),
+        ("msgpack", Self::MessagePack),
+        ("md", Self::Markdown),
+        ("csv", Self::Csv),
+        ("run", Self::Trec),
+    ];
 
     /// The format that a file's name asks for; JSON when it asks for none that is known.
     pub fn of(path: &Path) -> Self {
@@ -40,16 +47,17 @@ impl Format {
     }
 }
 
-/// The text of a trace in a format, with a line end at its end.
+/// A trace in a format: text with a line end at its end, or the bytes of MessagePack.
 ///
 /// # Errors
-/// As [`TraceFile::to_json`].
-pub fn export(trace: &Trace, header: TraceHeader, format: Format) -> Result<String, TraceFileError> {
+/// As [`TraceFile::to_json`] and [`TraceFile::to_msgpack`].
+pub fn export(trace: &Trace, header: TraceHeader, format: Format) -> Result<Vec<u8>, TraceFileError> {
     Ok(match format {
-        Format::Json => format!("{}\n", TraceFile::new(trace, header).to_json()?),
-        Format::Markdown => markdown(trace, &header),
-        Format::Csv => csv(trace),
-        Format::Trec => trec(trace),
+        Format::Json => format!("{}\n", TraceFile::new(trace, header).to_json()?).into_bytes(),
+        Format::MessagePack => TraceFile::new(trace, header).to_msgpack()?,
+        Format::Markdown => markdown(trace, &header).into_bytes(),
+        Format::Csv => csv(trace).into_bytes(),
+        Format::Trec => trec(trace).into_bytes(),
     })
 }
 

@@ -1,10 +1,11 @@
-//! A trace as a file: the stable, documented JSON form, complete enough to rebuild every order and cut without database
+//! A trace as a file: the stable, documented form, complete enough to rebuild every order and cut without database
 //! and models. Knows the format and its version; computes nothing that [`Trace`] does not.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::form::Version;
 use super::{Agreement, GoldCounts, Trace};
 use crate::fuse::Assumption;
 use crate::history::Conversation;
@@ -167,6 +168,15 @@ pub enum TraceFileError {
     /// Not JSON, or not of this shape.
     #[error("this is no memsift trace ({0}): export one with 'memsift ask --json'")]
     Shape(#[from] serde_json::Error),
+    /// MessagePack, and not of this shape.
+    #[error("this is no memsift trace (MessagePack: {0}): export one with 'memsift ask --format msgpack'")]
+    MessagePack(String),
+    /// Not text and not MessagePack.
+    #[error(
+        "this is no memsift trace (neither JSON nor MessagePack): export one with 'memsift ask --json' or \
+         '--format msgpack'"
+    )]
+    Neither,
     /// Written by a newer program.
     #[error("this trace has format {0} and this memsift reads up to {VERSION}: update memsift")]
     Newer(u32),
@@ -266,14 +276,7 @@ impl TraceFile {
     /// # Errors
     /// When it is no trace, or one of a newer format.
     pub fn from_json(text: &str) -> Result<Self, TraceFileError> {
-        #[derive(Deserialize)]
-        struct Version {
-            memsift_trace: u32,
-        }
-        let version: Version = serde_json::from_str(text)?;
-        if version.memsift_trace > VERSION {
-            return Err(TraceFileError::Newer(version.memsift_trace));
-        }
+        serde_json::from_str::<Version>(text)?.check()?;
         Ok(serde_json::from_str(text)?)
     }
 

@@ -2,6 +2,7 @@
 //! [`Settings`] without a model, at every key press; knows no screen and no database.
 
 pub mod file;
+mod form;
 mod redact;
 
 use std::sync::Arc;

@@ -21,7 +21,11 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("questions", "", "choose a question of the set"),
     ("term", "WORD WEIGHT", "search another term"),
     ("theme", "NAME", "other colours"),
-    ("export", "FILE", "write the trace: .json, .md report, .csv table, .run for TREC tools"),
+    (
+        "export",
+        "FILE",
+        "write the trace: .json, .msgpack, .md, .csv, .run for TREC tools, .svg for a picture; :export! overwrites",
+    ),
     ("resume", "", "go on scoring after Esc"),
     ("help", "", "all keys and commands"),
     ("quit", "", "leave"),
@@ -45,9 +49,10 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
             Ok(theme) => model.theme = theme,
             Err(sentence) => model.fail(sentence),
         },
-        "export" if rest.is_empty() => model.fail("export needs a file: :export trace.json"),
-        "export" if model.trace.is_none() => model.fail("there is no trace yet: ask a question first"),
-        "export" => effects.push(Effect::Export(PathBuf::from(rest))),
+        "export" | "export!" if rest.is_empty() => model.fail("export needs a file: :export trace.json"),
+        "export" | "export!" => {
+            effects.push(Effect::Export { path: PathBuf::from(rest), overwrite: name == "export!" });
+        }
         "resume" => act(model, Action::Resume, effects),
         "help" => {
             model.prompt = line("");

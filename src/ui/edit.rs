@@ -49,6 +49,10 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
     match (mode, event.code) {
         (Mode::Help(_), KeyCode::F(1)) => model.mode = Mode::Normal,
         (_, KeyCode::Esc) => close(model),
+        (overlay @ (Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_)), KeyCode::Char(':')) => {
+            open(model, Mode::Command, "");
+            model.behind = Some(overlay);
+        }
         (Mode::Question, KeyCode::Enter) => {
             let text = text_of(&model.question);
             model.mode = Mode::Normal;
@@ -68,7 +72,9 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
         }
         (Mode::Command, KeyCode::Enter) => {
             let text = text_of(&model.prompt);
-            model.mode = Mode::Normal;
+            // An overlay comes back for its picture; other commands may change what it shows, so it closes.
+            let overlay = model.behind.take().filter(|_| text.trim_start().starts_with("export"));
+            model.mode = overlay.unwrap_or(Mode::Normal);
             command::run(model, &text, effects);
         }
         (Mode::Command, KeyCode::Tab) => {
@@ -181,7 +187,7 @@ fn close(model: &mut Model) {
     {
         model.question = line(&asked);
     }
-    model.mode = Mode::Normal;
+    model.mode = model.behind.take().unwrap_or(Mode::Normal);
 }
 
 fn type_into(area: &mut ratatui_textarea::TextArea<'_>, event: &KeyEvent) {

@@ -4,6 +4,7 @@
 pub mod action;
 pub mod command;
 pub mod edit;
+pub mod export;
 pub mod keys;
 pub mod knob;
 pub mod layout;
@@ -12,6 +13,7 @@ pub mod model;
 pub mod mouse;
 pub mod pane;
 pub mod picker;
+pub mod picture;
 pub mod select;
 pub mod sweep;
 pub mod terminal;

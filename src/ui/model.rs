@@ -70,6 +70,8 @@ pub struct Model {
     pub zoom: bool,
     /// What keys mean now.
     pub mode: Mode,
+    /// The overlay that stays on the screen while a command is typed.
+    pub behind: Option<Mode>,
     /// The line that is typed in a prompt.
     pub prompt: TextArea<'static>,
     /// How far long lines are scrolled sideways, in cells.
@@ -255,6 +257,7 @@ impl Model {
             zoom: false,
             // Whoever opens the program without a question wants to type one.
             mode: if start.question.is_none() { Mode::Question } else { Mode::Normal },
+            behind: None,
             prompt: line(""),
             sideways: 0,
             why_scroll: 0,

@@ -2,9 +2,7 @@
 //! back whatever happens.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -14,15 +12,12 @@ use ratatui::crossterm::event::{
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
 
+use super::export::export;
 use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
 use super::view::view;
 use crate::engine::{Engine, EngineOptions, Job, Replay};
-use crate::explain;
-use crate::explain::export::Format;
-use crate::moment::Moment;
 use crate::trace::Trace;
-use crate::trace::file::TraceHeader;
 
 /// Where the answers come from.
 pub enum Source {
@@ -108,9 +103,9 @@ fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &An
         Effect::Quit => return Ok(false),
         Effect::Copy(text) => copy(&text)?,
         Effect::Mouse(on) => screen.mouse(on)?,
-        Effect::Export(path) => match export(model, &path) {
-            Ok(()) => model.say(format!("trace written to {}", path.display())),
-            Err(error) => model.fail(format!("{} cannot be written: {error}", path.display())),
+        Effect::Export { path, overwrite } => match export(model, &path, overwrite) {
+            Ok(words) => model.say(words),
+            Err(words) => model.fail(words),
         },
         Effect::Suspend => screen.suspend(model.mouse)?,
     }
@@ -134,25 +129,6 @@ fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
         }
     })?;
     Ok(())
-}
-
-/// Write the trace beside its place first, so that there is never half a file.
-fn export(model: &Model, path: &Path) -> io::Result<()> {
-    let Some(trace) = &model.trace else { return Ok(()) };
-    if path.exists() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of this name: choose another one"));
-    }
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_secs();
-    let header = TraceHeader {
-        database: model.database.fingerprint.clone(),
-        made_at: Some(Moment::utc(seconds.cast_signed()).store()),
-        ..TraceHeader::default()
-    };
-    let text = explain::export::export(trace, header, Format::of(path)).map_err(io::Error::other)?;
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    std::fs::write(&beside, text)?;
-    std::fs::rename(&beside, path)
 }
 
 /// Put text on the clipboard of the terminal, wherever it runs (OSC 52).

@@ -44,8 +44,13 @@ pub enum Effect {
     Send(Job),
     /// Put text on the clipboard.
     Copy(String),
-    /// Write the trace to this file.
-    Export(PathBuf),
+    /// Write the trace, or a picture of the screen, to this file.
+    Export {
+        /// The file; the end of its name says how.
+        path: PathBuf,
+        /// Whether a file that is there is overwritten.
+        overwrite: bool,
+    },
     /// Take the mouse, or give it back.
     Mouse(bool),
     /// Go to the background.

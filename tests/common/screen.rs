@@ -10,7 +10,7 @@ use memsift::history::Conversation;
 use memsift::parse::parse_plain;
 use memsift::passage::{PassageSet, Shape};
 use memsift::rank::{Matrix, PairPart, PairScore, PairTokens, TokenMatch, TokenPiece};
-use memsift::retrieve::{NoReader, retrieve};
+use memsift::retrieve::{NoReader, Reader, retrieve};
 use memsift::scored::{Model as ModelName, Ranker, RankerState, Score, Scored, Timings};
 use memsift::settings::Settings;
 use memsift::store::Store;
@@ -39,9 +39,14 @@ pub fn conversation() -> Arc<Conversation> {
 
 /// What the engine would answer, with scores made by a formula instead of models.
 pub fn scored(ask: &Ask, state: RankerState) -> Arc<Scored> {
+    scored_with(ask, state, &NoReader)
+}
+
+/// The same with somebody who reads passages for the second hop.
+pub fn scored_with(ask: &Ask, state: RankerState, reader: &dyn Reader) -> Arc<Scored> {
     let set = Arc::new(PassageSet::new(Arc::clone(&ask.conversation), Shape::of(&ask.settings)));
     let query = parse_plain(&ask.text, &ask.settings);
-    let retrieval = retrieve(&set, &query, &NoReader, &ask.settings);
+    let retrieval = retrieve(&set, &query, reader, &ask.settings);
     let half = if state == RankerState::Done { usize::MAX } else { retrieval.candidates.len() / 2 };
     let mut ce: Vec<Option<Score>> = vec![None; set.len()];
     for at in retrieval.candidates.iter().take(half) {

@@ -65,7 +65,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
         verdict::draw(model, area, buf);
     }
     footer::draw(model, areas.footer, buf);
-    match &model.mode {
+    match model.behind.as_ref().unwrap_or(&model.mode) {
         Mode::Help(from) => help::draw(model, *from, buf),
         Mode::Context(from) => context::draw(model, *from, buf),
         Mode::Compare(from) => compare::draw(model, *from, buf),
