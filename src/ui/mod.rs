@@ -12,6 +12,7 @@ pub mod model;
 pub mod mouse;
 pub mod pane;
 pub mod picker;
+pub mod pin;
 pub mod select;
 pub mod sweep;
 pub mod terminal;
