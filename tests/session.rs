@@ -322,37 +322,6 @@ fn a_what_if_is_chosen_and_turns_the_fate_and_undo_takes_it_back() {
 }
 
 #[test]
-fn settings_are_pinned_compared_and_swapped() {
-    let mut session = Session::asked(120, 40, "terminal", false);
-    session.keys("x");
-    assert!(session.model.message.clone().unwrap().text.contains("nothing is pinned"));
-    let before = session.model.settings.clone();
-    session.keys("c[[[[[[[[[[[[[[[[[[[[");
-    let turned = session.model.settings.clone();
-    assert_eq!((session.model.pinned.as_ref(), turned.budget), (Some(&before), before.budget - 1000));
-    session.keys("7");
-    let screen = session.text();
-    for words in ["7 Compare: A (pinned) with B (now)", "budget 2000 → 1000", "0 enter, ", "kept → over budget"] {
-        assert!(screen.contains(words), "'{words}' is not in\n{screen}");
-    }
-    session.keys("x");
-    assert_eq!((&session.model.settings, session.model.pinned.as_ref()), (&before, Some(&turned)));
-    assert!(session.text().contains("over budget → kept"), "{}", session.text());
-    session.keys("<Esc>u");
-    assert_eq!(session.model.settings, turned, "a swap can be undone like any change of a knob");
-    session.keys("c");
-    assert_eq!(session.model.pinned, None, "pinned again where A stands, the pin is cleared");
-}
-
-#[test]
-fn pinned_settings_of_another_search_are_not_compared() {
-    let mut session = Session::asked(120, 40, "terminal", false);
-    session.keys("c:set hops 1<Enter>7");
-    // The sample question has one hop either way, but its candidates were found under other knobs.
-    assert!(session.text().contains("other terms or hops"), "{}", session.text());
-}
-
-#[test]
 fn a_cell_of_the_sweep_is_taken_and_keeps_what_it_promised() {
     let mut session = Session::asked(120, 40, "terminal", false);
     let before = session.model.settings.clone();

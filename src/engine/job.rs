@@ -18,6 +18,9 @@ pub enum Job {
     Load(String),
     /// Run the pipeline for a question. Replaces a question that is still running.
     Ask(Ask),
+    /// Run the pipeline for the same question under other settings, beside the one that was asked last: what the pinned
+    /// settings need where they differ in slower knobs. Dropped when another question was asked since.
+    Pinned(Ask),
     /// Stop scoring; what is scored stays.
     Stop,
     /// Go on where [`Job::Stop`] stopped.
@@ -90,6 +93,13 @@ pub enum Event {
     Finished {
         /// See [`Ask::generation`].
         generation: u64,
+    },
+    /// What came of [`Job::Pinned`].
+    Pinned {
+        /// See [`Ask::generation`].
+        generation: u64,
+        /// The scores; `None` when it was stopped before they were complete.
+        scored: Option<Arc<Scored>>,
     },
     /// What the models see of a passage.
     Inspected {

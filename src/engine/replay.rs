@@ -75,6 +75,8 @@ impl Replay {
                     inspection: Arc::new(inspection),
                 });
             }
+            // The screen does not ask for this: without a database there are no other terms and hops.
+            Job::Pinned(ask) => (self.say)(Event::Pinned { generation: ask.generation, scored: None }),
             Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

@@ -211,6 +211,7 @@ impl Worker {
                 self.ask();
             }
             Job::Resume => self.ask(),
+            Job::Pinned(ask) => self.pinned(&ask),
             Job::Inspect { generation, passage } => {
                 let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);
                 answer.into_iter().for_each(&self.say);
@@ -232,11 +233,24 @@ impl Worker {
         }
     }
 
+    /// The question that was asked last, under the pinned settings.
+    fn pinned(&mut self, ask: &Ask) {
+        let generation = ask.generation;
+        let mut listener = Beside(Teller::new(&self.say, &self.signals, generation));
+        if listener.0.outdated() {
+            return;
+        }
+        let scored = self.pipeline.ask(&ask.conversation, &ask.text, &ask.gold, &ask.settings, &mut listener);
+        if !listener.0.outdated() {
+            let scored = (!listener.stopped()).then_some(scored);
+            (self.say)(Event::Pinned { generation, scored });
+        }
+    }
+
     fn ask(&mut self) {
         let Some(ask) = self.last.clone() else { return };
         let generation = ask.generation;
-        let mut listener =
-            Teller { say: &self.say, signals: &self.signals, generation, began: Instant::now(), first: 0, stage: "" };
+        let mut listener = Teller::new(&self.say, &self.signals, generation);
         if listener.outdated() {
             return;
         }
@@ -256,7 +270,11 @@ struct Teller<'a> {
     stage: &'static str,
 }
 
-impl Teller<'_> {
+impl<'a> Teller<'a> {
+    fn new(say: &'a Say, signals: &'a Signals, generation: u64) -> Self {
+        Self { say, signals, generation, began: Instant::now(), first: 0, stage: "" }
+    }
+
     fn outdated(&self) -> bool {
         self.signals.generation.load(Ordering::SeqCst) != self.generation
     }
@@ -288,5 +306,20 @@ impl Listener for Teller<'_> {
 
     fn stopped(&self) -> bool {
         self.outdated() || self.signals.stop.load(Ordering::SeqCst)
+    }
+}
+
+/// Tells how far a question beside the asked one is, and keeps its scores back until they are complete.
+struct Beside<'a>(Teller<'a>);
+
+impl Listener for Beside<'_> {
+    fn scored(&mut self, _: Arc<Scored>) {}
+
+    fn progress(&mut self, what: &'static str, done: usize, total: usize) {
+        self.0.progress(what, done, total);
+    }
+
+    fn stopped(&self) -> bool {
+        self.0.stopped()
     }
 }

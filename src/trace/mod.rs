@@ -122,21 +122,42 @@ impl Trace {
     /// How much the two rankers agree on the candidates.
     pub fn agreement(&self) -> Option<Agreement> {
         let scored = &self.scored;
-        let mut pairs: Vec<(u32, u32)> = scored
+        let pairs: Vec<(u32, u32)> = scored
             .retrieval
             .candidates
             .iter()
             .map(|at| (scored.ce.rank(*at), scored.colbert.rank(*at)))
             .filter(|(ce, colbert)| *ce > 0 && *colbert > 0)
             .collect();
+        Agreement::of(pairs, self.cut.line)
+    }
+}
+
+/// Agreement of two orders over what both have: of the two rankers over the candidates that both have scored, or of the
+/// orders under two settings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Spearman's rank correlation.
+    pub spearman: f64,
+    /// Kendall's tau.
+    pub kendall: f64,
+    /// Passages that both rank within the first `top`.
+    pub shared: u32,
+    /// How deep `shared` looks: rows above the cut line.
+    pub top: u32,
+}
+
+impl Agreement {
+    /// From pairs of 1-based ranks; `None` for fewer than two of them. O(n log n).
+    pub fn of(mut pairs: Vec<(u32, u32)>, top: u32) -> Option<Self> {
         if pairs.len() < 2 {
             return None;
         }
-        let top = (self.cut.line.max(1)).min(pairs.len() as u32);
-        let shared = pairs.iter().filter(|(ce, colbert)| *ce <= top && *colbert <= top).count() as u32;
+        let top = (top.max(1)).min(pairs.len() as u32);
+        let shared = pairs.iter().filter(|(one, other)| *one <= top && *other <= top).count() as u32;
         pairs.sort_unstable();
-        // Where one ranker is not done, ranks have gaps: rank again among those that both have scored.
-        let mut second: Vec<u32> = pairs.iter().map(|(_, colbert)| *colbert).collect();
+        // Where one order has fewer, ranks have gaps: rank again among those that both have.
+        let mut second: Vec<u32> = pairs.iter().map(|(_, other)| *other).collect();
         let mut order: Vec<usize> = (0..second.len()).collect();
         order.sort_unstable_by_key(|at| second.get(*at).copied());
         for (rank, at) in order.into_iter().enumerate() {
@@ -150,21 +171,8 @@ impl Trace {
         let spearman = 1.0 - 6.0 * squares / (n * (n * n - 1.0));
         let swaps = inversions(&mut second) as f64;
         let kendall = 1.0 - 4.0 * swaps / (n * (n - 1.0));
-        Some(Agreement { spearman, kendall, shared, top })
+        Some(Self { spearman, kendall, shared, top })
     }
-}
-
-/// Agreement of the two rankers over the candidates that both have scored.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Agreement {
-    /// Spearman's rank correlation.
-    pub spearman: f64,
-    /// Kendall's tau.
-    pub kendall: f64,
-    /// Passages that both rank within the first `top`.
-    pub shared: u32,
-    /// How deep `shared` looks: rows above the cut line.
-    pub top: u32,
 }
 
 /// Number of pairs out of order; sorts on the way (merge sort, O(n log n)).

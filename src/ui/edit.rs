@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::{PickerKind, TERM_WEIGHT};
 use super::update::{Effect, ask, remake};
-use super::{command, knob, layout, select, sweep, tokens};
+use super::{command, knob, layout, pin, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -119,8 +119,8 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 KeyCode::Char('j') => model.mode = Mode::Compare(at + 1),
                 KeyCode::Char('k') => model.mode = Mode::Compare(at.saturating_sub(1)),
                 KeyCode::Char('q' | '7') => model.mode = Mode::Normal,
-                KeyCode::Char('x') => knob::swap(model, effects),
-                KeyCode::Char('c') => knob::pin(model),
+                KeyCode::Char('x') => pin::swap(model, effects),
+                KeyCode::Char('c') => pin::pin(model),
                 _ => {}
             },
         },

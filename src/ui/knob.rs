@@ -59,31 +59,6 @@ pub fn redo(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Pin the settings as A; when they are pinned already, clear the pin.
-pub fn pin(model: &mut Model) {
-    if model.pinned.as_ref() == Some(&model.settings) {
-        model.pinned = None;
-        model.say("pin cleared");
-    } else {
-        model.pinned = Some(model.settings.clone());
-        model.say("pinned as A: turn knobs, 7 compares, x swaps");
-    }
-}
-
-/// The pinned settings become the present ones, and the other way round.
-pub fn swap(model: &mut Model, effects: &mut Vec<Effect>) {
-    let Some(pinned) = model.pinned.clone() else {
-        model.say("nothing is pinned: c pins the settings as A");
-        return;
-    };
-    let now = model.settings.clone();
-    change(model, pinned, effects);
-    if model.settings != now {
-        model.pinned = Some(now);
-        model.say("A and B swapped: x swaps back");
-    }
-}
-
 /// Silence the term under the cursor, or give it back its voice.
 pub fn mute(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(name) = term_name(model) else { return };

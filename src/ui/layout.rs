@@ -53,7 +53,7 @@ pub fn areas(model: &Model) -> Areas {
     if is_narrow(columns, rows) {
         narrow(screen, model.focus, model.zoom)
     } else {
-        wide(screen, model.focus, model.zoom)
+        wide(screen, model.focus, model.zoom, model.pinned.is_some())
     }
 }
 
@@ -88,7 +88,7 @@ fn narrow(screen: Rect, focus: Pane, zoom: bool) -> Areas {
     }
 }
 
-fn wide(screen: Rect, focus: Pane, zoom: bool) -> Areas {
+fn wide(screen: Rect, focus: Pane, zoom: bool, pinned: bool) -> Areas {
     use Constraint::{Fill, Length, Min, Percentage};
     let [title, question, knobs, body, footer] = rows(screen, [Length(1), Length(1), Length(1), Min(10), Length(1)]);
     let panes = if zoom {
@@ -98,7 +98,13 @@ fn wide(screen: Rect, focus: Pane, zoom: bool) -> Areas {
         let [above, below] = rows(body, [Fill(1), Length(below)]);
         let mut panes = Vec::with_capacity(6);
         if screen.width >= 160 {
-            let [terms, hops, ranks, fused] = columns(above, [Length(30), Length(36), Length(45), Fill(1)]);
+            // With A pinned, Ranks has an axis more and Fused a column.
+            let [terms, hops, ranks] = match (pinned, screen.width) {
+                (false, _) => [30, 36, 45],
+                (true, ..190) => [26, 28, 45],
+                (true, _) => [28, 36, 53],
+            };
+            let [terms, hops, ranks, fused] = columns(above, [Length(terms), Length(hops), Length(ranks), Fill(1)]);
             panes.extend([(Pane::Terms, terms), (Pane::Hops, hops), (Pane::Ranks, ranks), (Pane::Fused, fused)]);
         } else {
             let [left, ranks, fused] = columns(above, [Length(28), Length(31), Fill(1)]);
@@ -165,6 +171,24 @@ impl Slider {
         let last = f64::from(self.track.width.saturating_sub(1));
         let share = ((value - self.min) / (self.max - self.min).max(f64::EPSILON)).clamp(0.0, 1.0);
         (share * last).round() as u16
+    }
+}
+
+/// Fewest columns for the sliders of A beside those of B.
+const BOTH_SLIDERS: u16 = 160;
+
+/// The sliders of A, where it is pinned and there is room, and those of B, which can be dragged. Both have the same ends.
+pub fn knob_line(model: &Model, area: Rect) -> (Vec<Slider>, Vec<Slider>) {
+    let budget = model.settings.budget;
+    match &model.pinned {
+        Some(pinned) if area.width >= BOTH_SLIDERS => {
+            let budget = budget.max(pinned.settings.budget);
+            let half = area.width / 2;
+            let a = Rect { x: area.x + 2, width: half.saturating_sub(4), ..area };
+            let b = Rect { x: area.x + half + 2, width: area.width - half - 2, ..area };
+            (sliders(a, budget), sliders(b, budget))
+        }
+        _ => (Vec::new(), sliders(area, budget)),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod mouse;
 pub mod pane;
 pub mod picker;
 pub mod picture;
+pub mod pin;
 pub mod select;
 pub mod sweep;
 pub mod terminal;

@@ -10,6 +10,7 @@ use ratatui_textarea::TextArea;
 use super::list::Rows;
 use super::pane::Pane;
 use super::picker::Picker;
+use super::pin::Pinned;
 use super::theme::Theme;
 use super::tokens::{Inspected, TokensView};
 use crate::engine::{ModelStatus, Progress};
@@ -17,7 +18,7 @@ use crate::eval::sweep::Sweep;
 use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
-use crate::settings::{Settings, Stage};
+use crate::settings::Settings;
 use crate::trace::Trace;
 
 /// Everything on the screen.
@@ -102,8 +103,8 @@ pub struct Model {
     pub replayed: bool,
     /// Recall over two knobs for the question, while it is shown.
     pub sweep: Option<Sweep>,
-    /// Settings that were pinned as A.
-    pub pinned: Option<Settings>,
+    /// A: pinned settings, with their trace for the question.
+    pub pinned: Option<Pinned>,
     /// What would change the fate of the selected passage, for the trace on the screen.
     pub whatifs: Option<Known>,
 }
@@ -303,15 +304,6 @@ impl Model {
                 .find(|known| known.text.trim() == question)
                 .map(|known| known.gold.clone())
                 .unwrap_or_default(),
-        }
-    }
-
-    /// The trace under the pinned settings; `None` when nothing is pinned, or when they are of other terms or hops.
-    pub fn pinned_trace(&self) -> Option<Trace> {
-        let (trace, pinned) = (self.trace.as_ref()?, self.pinned.as_ref()?);
-        match pinned.first_changed_stage(&trace.scored.settings) {
-            None | Some(Stage::Fuse | Stage::Truncate) => Some(Trace::new(Arc::clone(&trace.scored), pinned.clone())),
-            Some(_) => None,
         }
     }
 

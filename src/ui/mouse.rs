@@ -54,8 +54,8 @@ fn wheel(model: &mut Model, place: Position, by: i32) {
 fn press(model: &mut Model, place: Position, effects: &mut Vec<Effect>) {
     model.message = None;
     let areas = layout::areas(model);
-    let slider =
-        layout::sliders(areas.knobs, model.settings.budget).into_iter().find(|slider| slider.track.contains(place));
+    let (_, sliders) = layout::knob_line(model, areas.knobs);
+    let slider = sliders.into_iter().find(|slider| slider.track.contains(place));
     if let Some(slider) = slider {
         model.held = Some(Held::Slider(slider.name));
         drag(model, place, effects);
@@ -100,7 +100,7 @@ fn drag(model: &mut Model, place: Position, effects: &mut Vec<Effect>) {
     match model.held {
         Some(Held::Slider(name)) => {
             let areas = layout::areas(model);
-            let sliders = layout::sliders(areas.knobs, model.settings.budget);
+            let (_, sliders) = layout::knob_line(model, areas.knobs);
             let Some(slider) = sliders.into_iter().find(|slider| slider.name == name) else { return };
             set(model, name, slider.value_at(place.x), effects);
         }

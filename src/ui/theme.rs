@@ -109,6 +109,12 @@ pub struct Glyphs {
     pub lines: [&'static str; 7],
     /// The same two directions, dashed.
     pub dashes: [&'static str; 2],
+    /// Enters the context between A and B.
+    pub enters: &'static str,
+    /// Leaves it.
+    pub leaves: &'static str,
+    /// The move between A and B, as the head of a column.
+    pub delta: &'static str,
     /// Dropped by α.
     pub alpha: &'static str,
     /// From where a name was learnt.
@@ -136,6 +142,9 @@ impl Glyphs {
         slider: ["├", "─", "●", "┤"],
         lines: ["─", "│", "╮", "╯", "╰", "╭", "┼"],
         dashes: ["╌", "╎"],
+        enters: "▴",
+        leaves: "▾",
+        delta: "Δ",
         alpha: "α",
         from: "←",
         to: "→",
@@ -156,6 +165,9 @@ impl Glyphs {
         slider: ["|", "-", "O", "|"],
         lines: ["-", "|", ".", "'", "`", ",", "+"],
         dashes: ["~", ":"],
+        enters: "^",
+        leaves: "v",
+        delta: "+/-",
         alpha: "a",
         from: "<-",
         to: ">",

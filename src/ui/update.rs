@@ -12,7 +12,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{edit, knob, layout, mouse, select, sweep};
+use super::{edit, knob, layout, mouse, pin, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -71,6 +71,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
         Input::Engine(event) => engine(model, event, &mut effects),
     }
     select::settle(model);
+    pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
     effects
 }
@@ -127,8 +128,8 @@ pub fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Context => model.say("there is no context yet: ask a question with i"),
         Action::Tokens => tokens::open(model),
         Action::Sweep => sweep::open(model, false),
-        Action::Pin => knob::pin(model),
-        Action::Swap => knob::swap(model, effects),
+        Action::Pin => pin::pin(model),
+        Action::Swap => pin::swap(model, effects),
         Action::Compare => model.mode = Mode::Compare(0),
         Action::Conversations => pick(model, Picker::conversations),
         Action::Questions => pick(model, Picker::questions),
@@ -158,6 +159,8 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         model.stopped = true;
         effects.push(Effect::Send(Job::Stop));
         model.say("stopping at the next batch; R goes on");
+    } else if pin::stop(model, effects) {
+        model.say("A is stopped at the next batch; R goes on");
     } else if !model.rows.filter.is_empty() {
         model.rows.filter = super::list::Filter::default();
         remake(model);
@@ -197,7 +200,7 @@ fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
 }
 
 fn resume(model: &mut Model, effects: &mut Vec<Effect>) {
-    if model.stopped && model.asked.is_some() {
+    if (pin::resume(model) || model.stopped) && model.asked.is_some() {
         model.stopped = false;
         model.running = true;
         effects.push(Effect::Send(Job::Resume));
@@ -225,6 +228,7 @@ pub fn ask(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         model.rows = super::list::Rows::default();
         model.asked_before.retain(|known| *known != cleaned);
         model.asked_before.push(cleaned.clone());
+        pin::another_question(model);
     }
     model.crossed.clear();
     model.question = line(&cleaned);
@@ -360,6 +364,7 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             model.running = false;
             model.progress = None;
         }
+        Event::Pinned { generation, scored } => pin::scored(model, generation, scored),
         Event::Inspected { generation, passage, inspection } if generation == model.generation => {
             model.inspection = Some(Inspected { generation, passage, inspection });
             model.inspecting = None;
@@ -367,6 +372,7 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
         Event::Scored { .. } | Event::Finished { .. } | Event::Inspected { .. } => {}
         Event::Failed(sentence) => model.fail(clean_line(&sentence, &mut 0)),
         Event::Broken(sentence) => {
+            pin::scored(model, model.generation, None);
             model.running = false;
             model.progress = None;
             model.fail(clean_line(&sentence, &mut 0));

@@ -130,6 +130,8 @@ pub struct Session {
     pub ask: Option<Ask>,
     /// How far the pretended rankers get.
     pub state: RankerState,
+    /// Whether the pretended engine answers for pinned settings.
+    pub pinned_answers: bool,
     /// What the pretended models see in a question and a passage; nobody answers without it.
     pub inspect: Option<fn(&str, &str) -> Inspection>,
 }
@@ -158,6 +160,7 @@ impl Session {
             left: Vec::new(),
             ask: None,
             state: RankerState::Done,
+            pinned_answers: true,
             inspect: None,
         };
         session.give(Input::Size(columns, rows));
@@ -215,6 +218,10 @@ impl Session {
                         effects.extend(update(&mut self.model, Input::Engine(Event::Finished { generation })));
                     }
                 }
+                Effect::Send(Job::Pinned(ask)) if self.pinned_answers => {
+                    let (generation, scored) = (ask.generation, Some(scored(&ask, RankerState::Done)));
+                    effects.extend(update(&mut self.model, Input::Engine(Event::Pinned { generation, scored })));
+                }
                 Effect::Send(Job::Inspect { generation, passage }) if self.inspect.is_some() => {
                     let trace = self.model.trace.as_ref().unwrap();
                     let text = &trace.scored.passages.passages[passage as usize].text;
@@ -264,6 +271,7 @@ fn code_of(name: &str) -> (KeyCode, KeyModifiers) {
         "S-Tab" => (KeyCode::BackTab, KeyModifiers::SHIFT),
         "Up" => (KeyCode::Up, none),
         "Down" => (KeyCode::Down, none),
+        "Del" => (KeyCode::Delete, none),
         "PgDn" => (KeyCode::PageDown, none),
         "BS" => (KeyCode::Backspace, none),
         "F1" => (KeyCode::F(1), none),

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 
 use super::{Piece, overlay, put, text};
 use crate::explain::advice::{knob_name, price};
-use crate::explain::compare::{Change, compare};
+use crate::explain::compare::Change;
 use crate::explain::fate::id_of;
 use crate::trace::Trace;
 use crate::truncate::FateKind;
@@ -14,17 +14,23 @@ use crate::ui::theme::Role;
 pub(super) fn draw(model: &Model, from: usize, buf: &mut Buffer) {
     let theme = &model.theme;
     let screen = (buf.area.width, buf.area.height);
-    let inside = overlay(model, "7 Compare: A (pinned) with B (now); x swaps, c clears, Esc closes", screen, buf);
-    let (Some(b), Some(a)) = (&model.trace, model.pinned_trace()) else {
-        let words = match (&model.trace, &model.pinned) {
-            (None, _) => " there is no trace yet: ask a question with i",
-            (_, None) => " nothing is pinned: c pins the settings as they are, then turn knobs",
-            _ => " A was pinned with other terms or hops, so the two have no scoring in common",
+    let pinned = model.pinned.as_ref();
+    let name = pinned.and_then(|pinned| pinned.name.as_deref()).unwrap_or("pinned");
+    let title = format!("7 Compare: A ({}) with B (now); x swaps, c clears, Esc closes", text::clip(name, 24));
+    let inside = overlay(model, &title, screen, buf);
+    let known = pinned.and_then(|pinned| Some((pinned.trace()?, pinned.comparison())));
+    let (Some(b), Some((a, Some(found)))) = (&model.trace, known) else {
+        let words = match (&model.trace, known, pinned) {
+            (None, ..) => "there is no trace yet: ask a question with i",
+            (_, _, None) => "nothing is pinned: c pins the settings as they are, then turn knobs",
+            (_, Some(_), _) => {
+                "A cuts the history into other passages than B (unit or captions), so there are no rows to compare"
+            }
+            (_, None, Some(pinned)) => pinned.standing(model).words(),
         };
-        put(buf, inside, 0, &[(words.to_owned(), theme.style(Role::Notice))]);
+        put(buf, inside, 0, &[(format!(" {words}"), theme.style(Role::Notice))]);
         return;
     };
-    let found = compare(&a, b);
     let width = usize::from(inside.width);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     let label = |name: &str| (text::pad(&format!(" {name}"), 10), theme.style(Role::Faint));
@@ -35,13 +41,18 @@ pub(super) fn draw(model: &Model, from: usize, buf: &mut Buffer) {
         let words = format!("{} {before} {} {after}", knob_name(name), arrow(model));
         lines.push(vec![label("knob"), (text::clip(&words, width.saturating_sub(10)), theme.style(Role::Changed))]);
     }
-    for (name, trace) in [("A", &a), ("B", b)] {
+    for (name, trace) in [("A", a), ("B", b)] {
         let gold = trace.gold();
         let gold = if gold.total > 0 { format!(", gold {} of {}", gold.kept, gold.total) } else { String::new() };
         let words = format!("{} kept, {} of {} words{gold}", trace.cut.kept, trace.cut.used, trace.settings.budget);
         lines.push(vec![label(name), (words, theme.style(Role::Text))]);
     }
     lines.push(vec![label("A to B"), (price(&found.price), theme.style(Role::Title))]);
+    if let Some(agreement) = found.agreement {
+        let words =
+            format!("Kendall {:.2}, Spearman {:.2} between the two orders", agreement.kendall, agreement.spearman);
+        lines.push(vec![label("order"), (words, theme.style(Role::Text))]);
+    }
     lines.push(Vec::new());
     lines.extend(found.changes.iter().map(|change| row(model, b, change, width)));
     let most = lines.len().saturating_sub(inside.height.into());

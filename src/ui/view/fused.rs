@@ -4,27 +4,35 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Piece, bar, frame, highlight, put, text};
+use crate::explain::compare::Move;
 use crate::explain::fate::{cut_line, id_of};
 use crate::trace::Trace;
 use crate::truncate::FateKind;
 use crate::ui::list::FusedLine;
 use crate::ui::model::{Mode, Model};
 use crate::ui::pane::Pane;
+use crate::ui::pin::Pinned;
 use crate::ui::theme::Role;
 
 /// Which columns there is room for.
 #[derive(Clone, Copy)]
 struct Columns {
+    delta: bool,
     bar: usize,
     sum: bool,
     place: usize,
 }
 
 impl Columns {
-    fn of(width: usize) -> Self {
-        Self { bar: if width >= 64 { 6 } else { 0 }, sum: width >= 50, place: if width >= 110 { 14 } else { 9 } }
+    fn of(width: usize, compared: bool) -> Self {
+        let delta = compared && width >= DELTA + 40;
+        let width = width - if delta { DELTA } else { 0 };
+        Self { delta, bar: if width >= 64 { 6 } else { 0 }, sum: width >= 50, place: if width >= 110 { 14 } else { 9 } }
     }
 }
+
+/// Cells of the column with the move from A to B.
+const DELTA: usize = 7;
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let theme = &model.theme;
@@ -38,8 +46,9 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         return;
     };
     let inside = frame(model, Pane::Fused, area, &numbers(model, trace), buf);
-    let columns = Columns::of(inside.width.into());
-    put(buf, inside, 0, &[(heads(columns), theme.style(Role::Faint))]);
+    let a = model.pinned.as_ref().and_then(Pinned::comparable);
+    let columns = Columns::of(inside.width.into(), a.is_some());
+    put(buf, inside, 0, &[(heads(model, columns), theme.style(Role::Faint))]);
     let range = score_range(trace);
     let top = model.rows.fused_top;
     for line in 0..inside.height.saturating_sub(1) {
@@ -47,7 +56,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
             Some(FusedLine::Passage(passage)) => {
                 let row = Rect { y: inside.y + 1 + line, height: 1, ..inside };
                 let selected = model.selected == Some(passage);
-                put(buf, row, 0, &line_of(model, trace, passage, columns, range, inside.width.into()));
+                put(buf, row, 0, &line_of(model, (a, trace), passage, columns, range, inside.width.into()));
                 if selected {
                     highlight(model, row, buf);
                 }
@@ -86,10 +95,14 @@ fn numbers(model: &Model, trace: &Trace) -> String {
     let kept = trace.count(FateKind::Kept);
     let dropped = trace.cut.rows.len() - kept.min(trace.cut.rows.len());
     let mut words = String::new();
+    if let Some(found) = model.pinned.as_ref().and_then(Pinned::comparison) {
+        let (enter, leave) = (found.price.enter.len(), found.price.leave.len());
+        words = format!("A{}B {enter} in, {leave} out · ", model.theme.glyphs.to);
+    }
     if !model.rows.filter.is_empty() {
         let filter = &model.rows.filter;
         let what = filter.fate.map_or("filtered", FateKind::name);
-        words = format!("{what} {} · ", model.rows.fused.len());
+        words.push_str(&format!("{what} {} · ", model.rows.fused.len()));
     }
     if model.rows.by_time {
         words.push_str("by time · ");
@@ -100,10 +113,11 @@ fn numbers(model: &Model, trace: &Trace) -> String {
     format!("{words}{kept} kept · {dropped} dropped")
 }
 
-fn heads(columns: Columns) -> String {
+fn heads(model: &Model, columns: Columns) -> String {
+    let delta = if columns.delta { format!("{:>6} ", model.theme.glyphs.delta) } else { String::new() };
     let bar = if columns.bar > 0 { "score  " } else { "" };
     let sum = if columns.sum { "words   sum" } else { "words" };
-    format!("      #   ce   cb  {bar}{sum}  {} passage", text::pad("where", columns.place))
+    format!("      # {delta}  ce   cb  {bar}{sum}  {} passage", text::pad("where", columns.place))
 }
 
 /// Lowest and highest fused score: bars are relative to these.
@@ -114,7 +128,7 @@ fn score_range(trace: &Trace) -> (f64, f64) {
 
 fn line_of(
     model: &Model,
-    trace: &Trace,
+    (a, trace): (Option<&Trace>, &Trace),
     passage: u32,
     columns: Columns,
     (low, high): (f64, f64),
@@ -147,9 +161,22 @@ fn line_of(
         (sign.to_owned(), theme.style(Role::Changed)),
         (gold.to_owned(), theme.style(Role::Gold)),
         (format!("{rough}{:>3} ", rank(place)), base),
+    ];
+    if let Some(a) = a.filter(|_| columns.delta) {
+        let (glyph, style) = match (a.fate(passage).is_kept(), fate.is_kept()) {
+            (false, true) => (theme.glyphs.enters, theme.style(Role::Kept)),
+            (true, false) => (theme.glyphs.leaves, theme.style(Role::Cut)),
+            _ => (" ", base),
+        };
+        pieces.push((glyph.to_owned(), style));
+        let moved = Move::of(a, trace, passage);
+        let style = if moved == Move::By(0) { base } else { theme.style(Role::Changed) };
+        pieces.push((format!("{:>5} ", moved.words()), style));
+    }
+    pieces.extend([
         (format!("{:>4} ", rank(scored.ce.rank(passage))), theme.style(Role::Ce)),
         (format!("{:>4}  ", rank(scored.colbert.rank(passage))), theme.style(Role::Colbert)),
-    ];
+    ]);
     if columns.bar > 0 {
         let score = trace.fused_row(passage).map_or(low, |row| row.score);
         let share = if high > low { (score - low) / (high - low) } else { 1.0 };

@@ -1,4 +1,5 @@
-//! Pane 3: one vertical axis for every ranking, the same passage joined across them, and the cut across.
+//! Pane 3: one vertical axis for every ranking, the same passage joined across them, and the cut across; with A pinned an
+//! axis and a cut more.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,12 +9,47 @@ use super::{Piece, frame, put, text};
 use crate::trace::Trace;
 use crate::ui::model::{Joined, Model};
 use crate::ui::pane::Pane;
+use crate::ui::pin::Pinned;
 use crate::ui::theme::{Glyphs, Role};
 
 /// More joined lines than this cannot be followed.
 const MOST_JOINED: usize = 12;
 /// Cells of one axis: a rank and a mark.
 const AXIS: usize = 6;
+
+/// One vertical axis.
+#[derive(Clone, Copy, PartialEq)]
+enum Axis {
+    Ce,
+    A,
+    B,
+    Colbert,
+}
+
+/// What there is to draw: B's trace, and A's where it is pinned.
+#[derive(Clone, Copy)]
+struct Orders<'a> {
+    a: Option<&'a Trace>,
+    b: &'a Trace,
+}
+
+impl Orders<'_> {
+    /// The rank of a passage on an axis; 0 where it has none.
+    fn rank(&self, axis: Axis, passage: u32) -> u32 {
+        match axis {
+            Axis::Ce => self.b.scored.ce.rank(passage),
+            Axis::A => self.a.map_or(0, |a| a.place(passage)),
+            Axis::B => self.b.place(passage),
+            Axis::Colbert => self.b.scored.colbert.rank(passage),
+        }
+    }
+}
+
+/// With A pinned its axis stands before that of B.
+const FOUR: &[Axis] = &[Axis::Ce, Axis::A, Axis::B, Axis::Colbert];
+const THREE: &[Axis] = &[Axis::Ce, Axis::B, Axis::Colbert];
+/// Fewest cells between two axes.
+const GAP: usize = 3;
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let theme = &model.theme;
@@ -23,21 +59,29 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     };
     let inside = frame(model, Pane::Ranks, area, model.joined.name(), buf);
     let width = usize::from(inside.width);
-    if width < 3 * AXIS + 6 || inside.height < 6 {
+    if width < 3 * AXIS + 2 * GAP || inside.height < 6 {
         put(buf, inside, 0, &[("too small: z zooms".to_owned(), theme.style(Role::Notice))]);
         return;
     }
-    let gap = (width - 3 * AXIS) / 2;
-    let heads = [("ce", Role::Ce), ("fused", Role::Title), ("colbert", Role::Colbert)];
-    for (at, (words, role)) in heads.into_iter().enumerate() {
+    let a = model.pinned.as_ref().and_then(Pinned::comparable).filter(|_| width >= 4 * AXIS + 3 * GAP);
+    let axes = if a.is_some() { FOUR } else { THREE };
+    let gap = (width - axes.len() * AXIS) / (axes.len() - 1);
+    for (at, axis) in axes.iter().enumerate() {
+        let (words, role) = match axis {
+            Axis::Ce => ("ce", Role::Ce),
+            Axis::A => ("A", Role::Title),
+            Axis::B if a.is_some() => ("B", Role::Title),
+            Axis::B => ("fused", Role::Title),
+            Axis::Colbert => ("colbert", Role::Colbert),
+        };
         let x = (at * (AXIS + gap)) as u16;
         let cell = Rect { x: inside.x + x.saturating_sub(2), width: (AXIS + 2) as u16, height: 1, ..inside };
         let words = if at == 0 { format!("{words:>5}") } else { format!("{words:>7}") };
         put(buf, cell, 0, &[(words, theme.style(role))]);
     }
-    let below = agreement(trace);
-    let body = inside.height as usize - 1 - below.len();
-    let chart = Chart::new(model, trace, body, width, gap);
+    let below = agreement(model, trace);
+    let body = (inside.height as usize - 1).saturating_sub(below.len());
+    let chart = Chart::new(model, Orders { a, b: trace }, axes, body, (width, gap));
     for (line, pieces) in chart.lines(&theme.glyphs).into_iter().enumerate() {
         put(buf, inside, 1 + line as u16, &pieces);
     }
@@ -48,26 +92,31 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
 }
 
 /// The numbers below the chart, or why there are none.
-fn agreement(trace: &Trace) -> Vec<String> {
-    let numbers = match trace.agreement() {
-        Some(found) => vec![
+fn agreement(model: &Model, trace: &Trace) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(found) = model.pinned.as_ref().and_then(Pinned::comparison) {
+        let tau = if model.theme.glyphs.ascii { "tau" } else { "τ" };
+        let tau = found.agreement.map_or_else(String::new, |found| format!(" {tau}(A,B) {:.2} ", found.kendall));
+        lines.push(format!("{tau} {} enter, {} leave", found.price.enter.len(), found.price.leave.len()));
+    }
+    match trace.agreement() {
+        Some(found) => lines.extend([
             format!(" Spearman {:.2} Kendall {:.2}", found.spearman, found.kendall),
             format!(" in both first {}: {}", found.top, found.shared),
-        ],
-        None => vec![" the rankers cannot be compared".to_owned()],
-    };
+        ]),
+        None => lines.push(" the rankers cannot be compared".to_owned()),
+    }
     let trouble =
         |name: &str, ranker: &crate::scored::Ranker| ranker.trouble().map(|trouble| format!(" {name}: {trouble}"));
-    let mut lines = numbers;
     lines.extend(trouble("ce", &trace.scored.ce));
     lines.extend(trouble("colbert", &trace.scored.colbert));
-    lines.truncate(3);
+    lines.truncate(if model.pinned.is_some() { 4 } else { 3 });
     lines
 }
 
-/// One passage on all axes: ce, fused, colbert; 0 where it has no rank.
+/// One passage on all axes; 0 where it has no rank.
 struct Joint {
-    ranks: [u32; 3],
+    ranks: Vec<u32>,
     style: Style,
     solid: bool,
 }
@@ -75,14 +124,21 @@ struct Joint {
 /// A rank, its glyph and its style.
 type Mark = (u32, &'static str, Style);
 
+/// A line of the chart.
+#[derive(Clone, Copy)]
+enum Row {
+    /// Ranks from this one on.
+    Ranks(u32),
+    /// The cut of A, of B or of both.
+    Cut { a: bool, b: bool },
+}
+
 struct Chart {
-    /// First rank of every row.
-    starts: Vec<u32>,
-    /// The row of the cut, when it is in the list.
-    cut: Option<usize>,
+    axes: &'static [Axis],
+    rows: Vec<Row>,
     joints: Vec<Joint>,
-    /// By axis and row: the mark with its rank.
-    marks: Vec<[Option<Mark>; 3]>,
+    /// By row and axis: the mark with its rank.
+    marks: Vec<Vec<Option<Mark>>>,
     cells: Vec<Vec<(&'static str, Style)>>,
     gap: usize,
     plain: Style,
@@ -91,54 +147,62 @@ struct Chart {
 }
 
 impl Chart {
-    fn new(model: &Model, trace: &Trace, rows: usize, width: usize, gap: usize) -> Self {
+    fn new(
+        model: &Model,
+        orders: Orders<'_>,
+        axes: &'static [Axis],
+        rows: usize,
+        (width, gap): (usize, usize),
+    ) -> Self {
         let theme = &model.theme;
-        let last = trace.cut.rows.len() as u32;
-        let line = trace.cut.line;
-        let has_cut = line < last && rows > 4;
-        let starts = bins(last, rows.saturating_sub(usize::from(has_cut)), has_cut.then_some(line + 1));
-        let cut = if has_cut { starts.iter().position(|start| *start == line + 1) } else { None };
+        let length = |trace: &Trace| trace.cut.rows.len() as u32;
+        let last = length(orders.b).max(orders.a.map_or(0, length));
+        // A cut behind the last row is none.
+        let line = |trace: &Trace| Some(trace.cut.line + 1).filter(|below| *below <= length(trace) && rows > 4);
+        let cut_b = line(orders.b);
+        let cut_a = orders.a.and_then(line).filter(|_| rows > 6);
+        let mut forced: Vec<u32> = [cut_a, cut_b].into_iter().flatten().collect();
+        forced.sort_unstable();
+        forced.dedup();
+        let starts = bins(last, rows.saturating_sub(forced.len()), &forced);
+        let mut lines = Vec::with_capacity(rows);
+        for start in starts {
+            if forced.contains(&start) {
+                lines.push(Row::Cut { a: cut_a == Some(start), b: cut_b == Some(start) });
+            }
+            lines.push(Row::Ranks(start));
+        }
         let mut chart = Self {
-            starts,
-            cut,
+            axes,
+            marks: vec![vec![None; axes.len()]; lines.len()],
+            cells: vec![vec![(" ", theme.style(Role::Text)); width]; lines.len()],
+            rows: lines,
             joints: Vec::new(),
-            marks: Vec::new(),
-            cells: vec![vec![(" ", theme.style(Role::Text)); width]; rows],
             gap,
             plain: theme.style(Role::Faint),
             cut_style: theme.style(Role::Cut),
             last,
         };
-        chart.marks = vec![[None; 3]; rows];
-        chart.join(model, trace);
+        chart.join(model, orders);
         chart.draw_joints(&theme.glyphs);
         chart
     }
 
     /// Choose what is joined, most telling first.
-    fn join(&mut self, model: &Model, trace: &Trace) {
+    fn join(&mut self, model: &Model, orders: Orders<'_>) {
         let theme = &model.theme;
+        let trace = orders.b;
         let scored = &trace.scored;
-        let ranks = |passage: u32| [scored.ce.rank(passage), trace.place(passage), scored.colbert.rank(passage)];
+        let ranked = |passage: u32| trace.place(passage) > 0 || orders.rank(Axis::A, passage) > 0;
         let mut chosen: Vec<u32> = Vec::new();
-        if let Some(selected) = model.selected.filter(|passage| trace.place(*passage) > 0) {
+        if let Some(selected) = model.selected.filter(|passage| ranked(*passage)) {
             chosen.push(selected);
         }
         if model.joined != Joined::Movers {
-            chosen.extend(scored.gold.iter().copied().filter(|passage| trace.place(*passage) > 0));
+            chosen.extend(scored.gold.iter().copied().filter(|passage| ranked(*passage)));
         }
         if model.joined != Joined::Gold {
-            let line = trace.cut.line;
-            let mut movers: Vec<(u32, u32)> = trace
-                .cut
-                .rows
-                .iter()
-                .map(|row| (row.passage, ranks(row.passage)))
-                .filter(|(_, [ce, _, colbert])| *ce > 0 && *colbert > 0 && (*ce <= line) != (*colbert <= line))
-                .map(|(passage, [ce, _, colbert])| (ce.abs_diff(colbert), passage))
-                .collect();
-            movers.sort_unstable_by(|a, b| b.cmp(a));
-            chosen.extend(movers.into_iter().map(|(_, passage)| passage));
+            chosen.extend(movers(model, orders));
         }
         let mut seen = std::collections::BTreeSet::new();
         chosen.retain(|passage| seen.insert(*passage));
@@ -152,32 +216,29 @@ impl Chart {
             };
             let selected = model.selected == Some(passage);
             let style = if selected { style.patch(theme.style(Role::Focus)) } else { style };
-            let joint = Joint { ranks: ranks(passage), style, solid: gold || selected };
-            for (axis, rank) in joint.ranks.into_iter().enumerate() {
-                if let Some(row) = self.row_of(rank)
+            let ranks = self.axes.iter().map(|axis| orders.rank(*axis, passage)).collect();
+            let joint = Joint { ranks, style, solid: gold || selected };
+            for (axis, rank) in joint.ranks.iter().enumerate() {
+                if let Some(row) = self.row_of(*rank)
                     && let Some(slot) = self.marks.get_mut(row).and_then(|marks| marks.get_mut(axis))
                     && slot.is_none()
                 {
-                    *slot = Some((rank, mark, style));
+                    *slot = Some((*rank, mark, style));
                 }
             }
             self.joints.push(joint);
         }
     }
 
-    /// The row of a rank, the row of the cut counted in.
+    /// The row of a rank.
     fn row_of(&self, rank: u32) -> Option<usize> {
-        if rank == 0 {
-            return None;
-        }
-        let bin = self.starts.partition_point(|start| *start <= rank).checked_sub(1)?;
-        Some(bin + usize::from(self.cut.is_some_and(|cut| bin >= cut)))
+        self.rows.iter().rposition(|row| matches!(row, Row::Ranks(start) if rank > 0 && *start <= rank))
     }
 
     fn draw_joints(&mut self, glyphs: &Glyphs) {
         let joints = std::mem::take(&mut self.joints);
         for (at, joint) in joints.iter().enumerate() {
-            for side in 0..2 {
+            for side in 0..self.axes.len() - 1 {
                 let [Some(from), Some(to)] = [joint.ranks.get(side), joint.ranks.get(side + 1)]
                     .map(|rank| rank.and_then(|rank| self.row_of(*rank)))
                 else {
@@ -247,30 +308,35 @@ impl Chart {
 
     fn line(&self, row: usize, glyphs: &Glyphs) -> Option<Vec<Piece>> {
         let cells = self.cells.get(row)?;
-        let is_cut = self.cut == Some(row);
-        let bin = row - usize::from(self.cut.is_some_and(|cut| row > cut));
-        let start = self.starts.get(bin).copied();
-        if start.is_none() && !is_cut {
-            return None;
-        }
+        let kind = *self.rows.get(row)?;
+        // A's cut is drawn on its side of the chart, B's on the other; a cut of both goes across.
+        let covers = |at: usize| match (kind, self.axes.get(at)) {
+            (Row::Cut { a, .. }, Some(Axis::Ce | Axis::A)) if self.axes == FOUR => a,
+            (Row::Cut { b, .. }, Some(_)) => b,
+            _ => false,
+        };
         let mut pieces: Vec<Piece> = Vec::new();
-        for axis in 0..3 {
-            let mark = self.marks.get(row).and_then(|marks| marks.get(axis).copied().flatten());
-            match (is_cut, mark, start) {
-                (true, ..) if axis == 1 => pieces.push((format!("{0}cut{0}{0}", glyphs.cut), self.cut_style)),
-                (true, ..) => pieces.push((glyphs.cut.repeat(AXIS), self.cut_style)),
-                (false, Some((rank, mark, style)), _) => pieces.push((format!("{rank:>4}{mark} "), style)),
-                (false, None, Some(start)) if start <= self.last => {
+        for (at, axis) in self.axes.iter().enumerate() {
+            let mark = self.marks.get(row).and_then(|marks| marks.get(at).copied().flatten());
+            match (kind, mark) {
+                (Row::Cut { .. }, _) if !covers(at) => pieces.push((" ".repeat(AXIS), self.plain)),
+                (Row::Cut { .. }, _) if matches!(axis, Axis::A | Axis::B) => {
+                    pieces.push((format!("{0}cut{0}{0}", glyphs.cut), self.cut_style));
+                }
+                (Row::Cut { .. }, _) => pieces.push((glyphs.cut.repeat(AXIS), self.cut_style)),
+                (_, Some((rank, mark, style))) => pieces.push((format!("{rank:>4}{mark} "), style)),
+                (Row::Ranks(start), None) if start <= self.last => {
                     pieces.push((format!("{start:>4}{} ", glyphs.dot), self.plain));
                 }
                 _ => pieces.push((" ".repeat(AXIS), self.plain)),
             }
-            if axis == 2 {
+            if at + 1 == self.axes.len() {
                 break;
             }
-            let left = AXIS + axis * (AXIS + self.gap);
+            let left = AXIS + at * (AXIS + self.gap);
+            let dashed = covers(at) && covers(at + 1);
             for (glyph, style) in cells.get(left..left + self.gap)? {
-                match (*glyph, is_cut) {
+                match (*glyph, dashed) {
                     (" ", true) => pieces.push((glyphs.cut.to_owned(), self.cut_style)),
                     (glyph, _) => pieces.push((glyph.to_owned(), *style)),
                 }
@@ -280,9 +346,29 @@ impl Chart {
     }
 }
 
-/// First ranks of so many rows over ranks 1 to `last`: one by one at the top, then in steps that grow. `forced` is made
-/// the beginning of a row.
-fn bins(last: u32, rows: usize, forced: Option<u32>) -> Vec<u32> {
+/// Passages that one ranker would keep and the other would lose; with A on the chart those that enter or leave between A
+/// and B. The farthest first.
+fn movers(model: &Model, orders: Orders<'_>) -> Vec<u32> {
+    let (trace, line) = (orders.b, orders.b.cut.line);
+    let (one, other) = if orders.a.is_some() { (Axis::A, Axis::B) } else { (Axis::Ce, Axis::Colbert) };
+    let apart = |passage: u32| (orders.rank(one, passage).abs_diff(orders.rank(other, passage)), passage);
+    let found = model.pinned.as_ref().and_then(Pinned::comparison).filter(|_| orders.a.is_some());
+    let mut movers: Vec<(u32, u32)> = match found {
+        Some(found) => found.price.enter.iter().chain(&found.price.leave).map(|passage| apart(*passage)).collect(),
+        None => {
+            let all = trace.cut.rows.iter().map(|row| row.passage);
+            let ranks = |passage: u32| (orders.rank(one, passage), orders.rank(other, passage));
+            let moves = |(one, other): (u32, u32)| one > 0 && other > 0 && (one <= line) != (other <= line);
+            all.filter(|passage| moves(ranks(*passage))).map(apart).collect()
+        }
+    };
+    movers.sort_unstable_by(|a, b| b.cmp(a));
+    movers.into_iter().map(|(_, passage)| passage).collect()
+}
+
+/// First ranks of so many rows over ranks 1 to `last`: one by one at the top, then in steps that grow. Each of `forced` is
+/// made the beginning of a row, where there are rows enough.
+fn bins(last: u32, rows: usize, forced: &[u32]) -> Vec<u32> {
     if last == 0 || rows == 0 {
         return Vec::new();
     }
@@ -302,11 +388,14 @@ fn bins(last: u32, rows: usize, forced: Option<u32>) -> Vec<u32> {
         }
         starts
     };
-    if let Some(forced) = forced.filter(|forced| *forced > 1 && !starts.contains(forced)) {
-        let nearest =
-            (1..starts.len()).min_by_key(|at| starts.get(*at).map_or(u32::MAX, |start| start.abs_diff(forced)));
-        if let Some(slot) = nearest.and_then(|at| starts.get_mut(at)) {
-            *slot = forced;
+    for at in forced {
+        if *at <= 1 || starts.contains(at) {
+            continue;
+        }
+        let free = (1..starts.len()).filter(|slot| starts.get(*slot).is_none_or(|start| !forced.contains(start)));
+        let nearest = free.min_by_key(|slot| starts.get(*slot).map_or(u32::MAX, |start| start.abs_diff(*at)));
+        if let Some(slot) = nearest.and_then(|slot| starts.get_mut(slot)) {
+            *slot = *at;
         }
         starts.sort_unstable();
         starts.dedup();
@@ -322,14 +411,14 @@ mod tests {
     fn bins_rise_begin_at_one_and_hold_the_cut() {
         for last in [1_u32, 2, 5, 18, 19, 60, 428, 2000] {
             for rows in [1_usize, 2, 5, 18, 30] {
-                for forced in [None, Some(2), Some(17), Some(last)] {
-                    let forced = forced.filter(|at| *at <= last);
-                    let starts = bins(last, rows, forced);
+                for forced in [vec![], vec![2], vec![17], vec![last], vec![2, 3], vec![17, 60], vec![18, last]] {
+                    let forced: Vec<u32> = forced.into_iter().filter(|at| *at <= last).collect();
+                    let starts = bins(last, rows, &forced);
                     assert!(starts.len() <= rows, "{last} {rows}");
                     assert_eq!(starts.first(), Some(&1), "{last} {rows} {forced:?}");
                     assert!(starts.windows(2).all(|pair| pair[0] < pair[1]), "{starts:?}");
-                    if let (Some(forced), true) = (forced, rows > 2) {
-                        assert!(starts.contains(&forced), "{last} {rows} {forced}: {starts:?}");
+                    if rows > 3 {
+                        assert!(forced.iter().all(|at| starts.contains(at)), "{last} {rows} {forced:?}: {starts:?}");
                     }
                 }
             }

@@ -40,7 +40,11 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let kept = trace.fate(selected).is_kept();
     let gold = if trace.scored.is_gold(selected) { theme.glyphs.gold } else { " " };
     let head = format!("{gold} {} ", id_of(trace, selected));
-    let words = sentence(trace, selected);
+    let mut words = sentence(trace, selected);
+    let a = model.pinned.as_ref().and_then(|a| a.comparable()).map(|a| a.fate(selected).kind());
+    if let Some(a) = a.filter(|a| *a != trace.fate(selected).kind()) {
+        words = format!("A: {}. B: {words}", a.name());
+    }
     let style = theme.style(if kept { Role::Kept } else { Role::Cut });
     let room = usize::from(area.width).saturating_sub(text::width(&head) + 2);
     for (at, range) in text::wrap(&words, room, (area.height - ruled).into()).into_iter().enumerate() {

@@ -23,14 +23,26 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         return;
     };
     let gold = if trace.scored.is_gold(selected) { model.theme.glyphs.gold } else { "" };
-    let kind = trace.fate(selected).kind();
-    let verdict = if kind == FateKind::Kept { "kept".to_owned() } else { format!("dropped: {}", kind.name()) };
-    let right = format!("{} {gold} {verdict}", id_of(trace, selected));
+    let right = format!("{} {gold} {}", id_of(trace, selected), verdict(model, trace, selected));
     let inside = frame(model, Pane::Why, area, &right, buf);
     let lines = lines(model, trace, selected, inside.width.into());
     let most = lines.len().saturating_sub(inside.height.into());
     for (at, pieces) in lines.iter().skip(model.why_scroll.min(most)).take(inside.height.into()).enumerate() {
         put(buf, inside, at as u16, pieces);
+    }
+}
+
+/// `kept`, or `dropped: beyond top n in A, kept in B` where the pinned settings give it another fate.
+fn verdict(model: &Model, trace: &Trace, selected: u32) -> String {
+    let words = |kind: FateKind| match kind {
+        FateKind::Kept => "kept".to_owned(),
+        other => format!("dropped: {}", other.name()),
+    };
+    let kind = trace.fate(selected).kind();
+    let a = model.pinned.as_ref().and_then(|a| a.comparable()).map(|a| a.fate(selected).kind());
+    match a.filter(|a| *a != kind) {
+        Some(a) => format!("{} in A, {} in B", words(a), words(kind)),
+        None => words(kind),
     }
 }
 

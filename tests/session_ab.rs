@@ -1,0 +1,245 @@
+//! Sessions with A pinned: keys go in, the state of the screen is asserted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "common/screen.rs"]
+mod screen;
+
+use std::sync::Arc;
+
+use memsift::engine::{Event, Job};
+use memsift::explain::compare::Move;
+use memsift::scored::RankerState;
+use memsift::settings::Settings;
+use memsift::trace::Trace;
+use memsift::ui::pin::{Pinned, Standing};
+use memsift::ui::{Effect, Input};
+use screen::{QUESTION, Session};
+
+fn a(session: &Session) -> &Pinned {
+    session.model.pinned.as_ref().expect("something is pinned")
+}
+
+fn standing(session: &Session) -> Standing {
+    a(session).standing(&session.model)
+}
+
+fn b(session: &Session) -> &Trace {
+    session.model.trace.as_ref().expect("a trace")
+}
+
+/// A's trace is what the pipeline makes of its settings and the same scores.
+fn holds_what_a_new_trace_would(session: &Session) {
+    let known = a(session).trace().expect("A has a trace");
+    let fresh = Trace::new(Arc::clone(&known.scored), a(session).settings.clone());
+    assert_eq!(known.cut.rows.len(), fresh.cut.rows.len());
+    for passage in 0..fresh.fates.len() as u32 {
+        assert_eq!((known.place(passage), known.fate(passage)), (fresh.place(passage), fresh.fate(passage)));
+    }
+    assert_eq!(known.gold(), fresh.gold());
+}
+
+#[test]
+fn settings_are_pinned_compared_and_swapped() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("x");
+    assert!(session.model.message.clone().unwrap().text.contains("nothing is pinned"));
+    let before = session.model.settings.clone();
+    session.keys("c[[[[[[[[[[[[[[[[[[[[");
+    let turned = session.model.settings.clone();
+    assert_eq!((&a(&session).settings, turned.budget), (&before, before.budget - 1000));
+    session.keys("7");
+    let screen = session.text();
+    for words in ["7 Compare: A (pinned) with B (now)", "budget 2000 → 1000", "0 enter, ", "kept → over budget"] {
+        assert!(screen.contains(words), "'{words}' is not in\n{screen}");
+    }
+    session.keys("x");
+    assert_eq!((&session.model.settings, &a(&session).settings), (&before, &turned));
+    assert!(session.text().contains("over budget → kept"), "{}", session.text());
+    session.keys("<Esc>u");
+    assert_eq!(session.model.settings, turned, "a swap can be undone like any change of a knob");
+    session.keys("c");
+    assert!(session.model.pinned.is_none(), "pinned again where A stands, the pin is cleared");
+}
+
+#[test]
+fn every_pane_shows_a_beside_b() {
+    let mut session = Session::asked(200, 60, "terminal", false);
+    let plain = session.text();
+    assert!(!plain.contains("τ(A,B)") && !plain.contains('Δ'), "{plain}");
+    session.keys("c))))))");
+    let found = a(&session).comparison().expect("the two can be compared").clone();
+    let (enter, leave) = (found.price.enter.len(), found.price.leave.len());
+    assert!(enter > 0 && leave > 0);
+    let text = session.text();
+    let kendall = format!("τ(A,B) {:.2}", found.agreement.unwrap().kendall);
+    for words in [
+        format!("{kendall}  {enter} enter, {leave} leave"),
+        format!("A→B {enter} in, {leave} out"),
+        "w ce 0.70".to_owned(),
+        "w ce 1.00".to_owned(),
+        "A gold 1/2 kept recall 0.50".to_owned(),
+        "B gold 1/2 kept recall 0.50".to_owned(),
+    ] {
+        assert!(text.contains(&words), "'{words}' is not in\n{text}");
+    }
+    // Every row on the screen says how far it moved, and whether it enters or leaves.
+    session.model.selected = Some(b(&session).cut.rows[55].passage);
+    session.model.chosen = true;
+    session.keys("jj");
+    let text = session.text();
+    let mut seen = [0, 0];
+    for row in b(&session).cut.rows.iter() {
+        let id = memsift::explain::fate::id_of(b(&session), row.passage);
+        let Some(line) = text.lines().find(|line| line.contains(&format!(" {id} "))) else { continue };
+        let glyph =
+            match (a(&session).trace().unwrap().fate(row.passage).is_kept(), b(&session).fate(row.passage).is_kept()) {
+                (false, true) => "▴",
+                (true, false) => "▾",
+                _ => " ",
+            };
+        let moved = Move::of(a(&session).trace().unwrap(), b(&session), row.passage).words();
+        let wanted = format!("{glyph}{moved:>5} ");
+        if line.contains(&format!("{:>3} {wanted}", b(&session).place(row.passage))) {
+            seen[usize::from(glyph != " ")] += 1;
+        }
+    }
+    assert!(seen[0] > 10 && seen[1] > 0, "{seen:?}\n{text}");
+    // The passage under the cursor leaves with the next knob: Why says so.
+    let leaving = found.price.leave[0];
+    session.model.selected = Some(leaving);
+    session.model.chosen = true;
+    session.keys("6");
+    assert!(session.text().contains("kept in A, dropped: beyond top n in B"), "{}", session.text());
+}
+
+#[test]
+fn the_trace_of_a_is_made_once_and_not_with_every_knob() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("c");
+    let first = a(&session).trace().unwrap().fates.as_ptr();
+    session.keys("[[))-jjk");
+    session.draw();
+    assert_eq!(a(&session).trace().unwrap().fates.as_ptr(), first, "A did not change");
+    holds_what_a_new_trace_would(&session);
+    assert_eq!(a(&session).comparison().unwrap().knobs.len(), 3);
+    // A mark is another gold: both are counted anew.
+    let before = a(&session).trace().unwrap().gold().total;
+    session.keys("4gm");
+    assert_eq!(a(&session).trace().unwrap().gold().total, before + 1);
+    assert_eq!(b(&session).gold().total, before + 1);
+    holds_what_a_new_trace_would(&session);
+}
+
+#[test]
+fn a_pin_of_another_search_is_kept_from_when_it_was_pinned() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.pinned_answers = false;
+    session.keys("c:set matching word<Enter>");
+    assert_eq!(standing(&session), Standing::Known, "it was pinned with its trace");
+    assert!(b(&session).cut.rows.len() < a(&session).trace().unwrap().cut.rows.len());
+    holds_what_a_new_trace_would(&session);
+    assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Send(Job::Pinned(_)))));
+    session.keys("7");
+    assert!(session.text().contains("matching substring → word"), "{}", session.text());
+    // Other gold reaches the scores that were kept, too.
+    session.keys("<Esc>4gm");
+    assert_eq!(a(&session).trace().unwrap().gold().total, b(&session).gold().total);
+    // Swapped, B is searched again, and what was B is kept as A.
+    session.keys("x");
+    assert_eq!((standing(&session), b(&session).settings.matching.name()), (Standing::Known, "substring"));
+    holds_what_a_new_trace_would(&session);
+}
+
+#[test]
+fn a_pin_of_another_search_is_computed_for_another_question() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.pinned_answers = false;
+    session.keys("c:set matching word<Enter>iWho taught Idris to bake?<Enter>");
+    assert_eq!(standing(&session), Standing::Computing);
+    assert!(session.text().contains("A is being computed for this question"), "{}", session.text());
+    let job = session.left.iter().find_map(|effect| match effect {
+        Effect::Send(Job::Pinned(ask)) => Some(ask.clone()),
+        _ => None,
+    });
+    let ask = job.expect("the engine is asked");
+    assert_eq!((ask.text.as_str(), &ask.settings), ("Who taught Idris to bake?", &a(&session).settings));
+    session.keys("jk[");
+    let asked = session.left.iter().filter(|effect| matches!(effect, Effect::Send(Job::Pinned(_)))).count();
+    assert_eq!(asked, 1, "asked once");
+    // An answer for something older is of no use.
+    let old = screen::scored(&ask, RankerState::Done);
+    session.give(Input::Engine(Event::Pinned { generation: ask.generation - 1, scored: Some(Arc::clone(&old)) }));
+    assert_eq!(standing(&session), Standing::Computing);
+    session.give(Input::Engine(Event::Pinned { generation: ask.generation, scored: Some(old) }));
+    assert_eq!(standing(&session), Standing::Known);
+    holds_what_a_new_trace_would(&session);
+}
+
+#[test]
+fn computing_a_can_be_stopped_and_goes_on() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.pinned_answers = false;
+    session.keys("c:set matching word<Enter>iWho taught Idris to bake?<Enter><Esc>");
+    assert_eq!(standing(&session), Standing::Stopped);
+    assert!(session.left.iter().any(|effect| matches!(effect, Effect::Send(Job::Stop))));
+    let generation = session.model.generation;
+    session.give(Input::Engine(Event::Pinned { generation, scored: None }));
+    session.keys("j");
+    assert_eq!(standing(&session), Standing::Stopped);
+    assert!(session.text().contains("R goes on"), "{}", session.text());
+    session.pinned_answers = true;
+    session.keys("R");
+    session.give(Input::Engine(Event::Finished { generation }));
+    assert_eq!(standing(&session), Standing::Known);
+}
+
+#[test]
+fn a_pin_without_a_trace_waits_for_a_question() {
+    let mut session = Session::open(200, 60, "terminal", false);
+    session.keys("<Esc>c");
+    assert_eq!(standing(&session), Standing::NoQuestion);
+    assert!(session.text().contains("A waits for a question"), "{}", session.text());
+    session.keys("7");
+    assert!(session.text().contains("there is no trace yet"), "{}", session.text());
+    session.keys(&format!("<Esc>i{QUESTION}<Enter>"));
+    assert_eq!(standing(&session), Standing::Known);
+    assert!(a(&session).comparison().unwrap().changes.is_empty());
+}
+
+#[test]
+fn edited_terms_stay_with_their_question() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys("1 c");
+    assert!(!a(&session).settings.terms.is_empty());
+    session.keys("iWho taught Idris to bake?<Enter>");
+    assert!(a(&session).settings.terms.is_empty());
+    assert!(session.model.message.clone().unwrap().text.contains("A goes on without them"));
+    assert_eq!(standing(&session), Standing::Known);
+}
+
+#[test]
+fn other_passages_are_not_compared_row_by_row() {
+    let mut session = Session::asked(200, 60, "terminal", false);
+    session.keys("c:set unit session<Enter>");
+    assert!(a(&session).trace().is_some() && a(&session).comparable().is_none());
+    let text = session.text();
+    assert!(!text.contains('Δ') && text.contains("A gold "), "{text}");
+    session.keys("7");
+    assert!(session.text().contains("other passages than B"), "{}", session.text());
+}
+
+#[test]
+fn another_conversation_takes_the_trace_and_leaves_the_pin() {
+    let mut session = Session::asked(200, 60, "terminal", false);
+    session.keys("c[[");
+    let settings = a(&session).settings.clone();
+    let mut other = (*session.conversation).clone();
+    other.id = "other".to_owned();
+    session.give(Input::Engine(Event::Loaded(Arc::new(other))));
+    session.give(Input::Engine(Event::Marks(Vec::new())));
+    assert_eq!((standing(&session), &a(&session).settings), (Standing::NoQuestion, &settings));
+    session.keys(&format!("<Esc>i{QUESTION}<Enter>"));
+    assert_eq!(standing(&session), Standing::Known);
+    holds_what_a_new_trace_would(&session);
+    assert_eq!(session.model.settings.budget, Settings::default().budget - 100);
+}
