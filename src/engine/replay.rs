@@ -75,6 +75,10 @@ impl Replay {
                     inspection: Arc::new(inspection),
                 });
             }
+            Job::Count(text) => {
+                let reason = "tokens are not counted: a trace holds no models, open the database";
+                (self.say)(Event::Counted { text: text.clone(), count: Err(reason.to_owned()) });
+            }
             Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

@@ -102,6 +102,8 @@ pub struct Model {
     pub replayed: bool,
     /// Recall over two knobs for the question, while it is shown.
     pub sweep: Option<Sweep>,
+    /// What is known of the tokens of the context that was shown last.
+    pub counted: Option<super::context::Counted>,
     /// Settings that were pinned as A.
     pub pinned: Option<Settings>,
     /// What would change the fate of the selected passage, for the trace on the screen.
@@ -273,6 +275,7 @@ impl Model {
             size: (80, 24),
             replayed: start.replayed,
             sweep: None,
+            counted: None,
             pinned: None,
             whatifs: None,
         }
