@@ -157,7 +157,7 @@ impl Run<'_> {
         let (mut words, mut places) = (String::new(), Vec::new());
         for (x, wide, symbol) in &self.cells {
             let drawn = arms(symbol).is_some() || block(symbol).is_some();
-            let single = *wide == 1 && symbol.chars().nth(1).is_none();
+            let single = *wide == 1 && symbol.chars().nth(1).is_none() && !is_sign(symbol);
             if drawn || !single || (symbol.trim().is_empty() && words.is_empty()) {
                 self.piece(&std::mem::take(&mut words), &std::mem::take(&mut places), out);
                 if !drawn && !symbol.trim().is_empty() {
@@ -190,13 +190,18 @@ impl Run<'_> {
         let _ = write!(out, "<text x=\"{places}\" y=\"{BASE}\" fill=\"{}\"", hex(self.look.fore));
         for (is, attribute) in [
             (self.look.bold, " font-weight=\"bold\""),
-            (self.look.italic, " font-style=\"italic\""),
+            (self.look.italic && !is_sign(words), " font-style=\"italic\""),
             (self.look.dim, " opacity=\"0.6\""),
         ] {
             out.push_str(if is { attribute } else { "" });
         }
         let _ = writeln!(out, ">{}</text>", escaped(words));
     }
+}
+
+/// An arrow, a star or another sign: few italic fonts have them, so they stand alone and upright.
+fn is_sign(symbol: &str) -> bool {
+    symbol.starts_with(|c| ('\u{2190}'..='\u{2bff}').contains(&c))
 }
 
 fn look(cell: &Cell, (text, screen): (Rgb, Rgb)) -> Look {
