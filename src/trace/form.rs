@@ -74,10 +74,10 @@ impl TraceFile {
         };
         let passages = self.passages.iter().all(|part| {
             let scores = [part.ce, part.colbert, part.dense];
-            let scores = scores.into_iter().flatten().map(|ranked| ranked.score);
+            let mut scores = scores.into_iter().flatten().map(|ranked| ranked.score);
             let finite =
                 |score: crate::scored::Score| score.value.is_finite() && score.logit.is_none_or(f32::is_finite);
-            part.match_score.is_finite() && part.bm25.is_finite() && scores.map(finite).all(|is| is)
+            part.match_score.is_finite() && part.bm25.is_finite() && scores.all(finite)
         });
         let mut terms = self.hops.iter().flat_map(|hop| &hop.terms);
         passages
