@@ -101,7 +101,7 @@ fn a_report_names_gold_and_rescue_and_takes_no_markup_from_texts() {
 #[test]
 fn the_end_of_a_name_chooses_the_format() {
     let of = |name: &str| Format::of(Path::new(name));
-    let names = ["a.json", "a.msgpack", "a.MD", "a.csv", "a.run"];
+    let names = ["a.json", "a.msgpack", "a.MD", "a.csv", "a.txt", "a.run"];
     assert_eq!(names.map(of), Format::ALL.map(|(_, format)| format));
     assert_eq!([of("a"), of("a.trace")], [Format::Json, Format::Json]);
 }

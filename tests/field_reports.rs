@@ -101,6 +101,9 @@ impl TextEncoder for Said {
     fn tokens(&self, _: Side, _: &str) -> Result<Vec<TokenPiece>, RankError> {
         Ok(Vec::new())
     }
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError> {
+        Ok(text.split_whitespace().count())
+    }
 }
 
 fn trace(conversation: &Arc<Conversation>, question: &str, ce: Said, colbert: Said, settings: &Settings) -> Trace {

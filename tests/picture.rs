@@ -105,7 +105,9 @@ fn styles_become_attributes() {
     let styled = |modifier| picture(Style::new().add_modifier(modifier));
     assert!(styled(Modifier::BOLD).contains(" font-weight=\"bold\""));
     assert!(styled(Modifier::ITALIC).contains(" font-style=\"italic\""));
-    assert!(styled(Modifier::UNDERLINED).contains(" text-decoration=\"underline\""));
+    let signs = svg(&buffer(4, &[("56★", Style::new().add_modifier(Modifier::ITALIC))]), &theme("mono"), "x");
+    assert!(signs.contains(" font-style=\"italic\">56</text>") && signs.contains("\">★</text>"), "{signs}");
+    assert!(styled(Modifier::UNDERLINED).contains("<rect x=\"0\" y=\"14.8\" width=\"33.6\" height=\"1\""));
     assert!(styled(Modifier::DIM).contains(" opacity=\"0.6\""));
     let colours = Style::new().fg(Color::Rgb(1, 2, 3)).bg(Color::Rgb(250, 251, 252));
     let plain = picture(colours);

@@ -97,6 +97,9 @@ impl TextEncoder for Counting {
     fn tokens(&self, _: Side, _: &str) -> Result<Vec<TokenPiece>, RankError> {
         Ok(Vec::new())
     }
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError> {
+        Ok(text.split_whitespace().count())
+    }
 }
 
 impl CrossEncoder for Counting {

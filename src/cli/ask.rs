@@ -38,7 +38,7 @@ pub struct AskArgs {
     #[arg(long, conflicts_with = "plain")]
     json: bool,
     /// Print the trace in a format: json (as --json), msgpack (the same as MessagePack), md (a report), csv (a row a
-    /// passage), run (the order, for TREC tools).
+    /// passage), txt (the context as it is sent), run (the order, for TREC tools).
     #[arg(long, value_name = "FORMAT", value_parser = Format::ALL.map(|(name, _)| name),
         conflicts_with_all = ["json", "plain"])]
     format: Option<String>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::count::TokenCount;
 use super::inspect::Inspection;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
@@ -32,6 +33,8 @@ pub enum Job {
         /// The passage.
         passage: u32,
     },
+    /// Count the tokens of a text, after the question that is running.
+    Count(String),
     /// Mark or unmark turns as gold for a question of a conversation, and keep the marks.
     Mark {
         /// Conversation id.
@@ -109,6 +112,13 @@ pub enum Event {
         passage: u32,
         /// What they see.
         inspection: Arc<Inspection>,
+    },
+    /// How many tokens a text has.
+    Counted {
+        /// The text.
+        text: String,
+        /// How many and whose, or the sentence that says why nobody knows.
+        count: Result<TokenCount, String>,
     },
     /// Something went wrong; one sentence for the user.
     Failed(String),

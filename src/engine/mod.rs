@@ -2,6 +2,7 @@
 //! knows no screen.
 
 pub mod choice;
+pub mod count;
 pub mod inspect;
 pub mod job;
 pub mod models;
@@ -11,6 +12,7 @@ pub mod vectors;
 pub mod worker;
 
 pub use choice::{Chosen, RankerChoice, SlotName, Wish};
+pub use count::TokenCount;
 pub use inspect::{Inspection, MatrixReading, PairReading};
 pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 pub use models::Models;

@@ -77,6 +77,10 @@ impl Replay {
             }
             // The screen does not ask for this: without a database there are no other terms and hops.
             Job::Pinned(ask) => (self.say)(Event::Pinned { generation: ask.generation, scored: None }),
+            Job::Count(text) => {
+                let reason = "tokens are not counted: a trace holds no models, open the database";
+                (self.say)(Event::Counted { text: text.clone(), count: Err(reason.to_owned()) });
+            }
             Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

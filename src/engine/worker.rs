@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::choice::{RankerChoice, SlotName};
-use super::inspect;
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
+use super::{count, inspect};
 use crate::rank::Cache;
 use crate::scored::Scored;
 use crate::store::Store;
@@ -216,6 +216,7 @@ impl Worker {
                 let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);
                 answer.into_iter().for_each(&self.say);
             }
+            Job::Count(text) => (self.say)(count::answer(self.pipeline.models(), text)),
             Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
             Job::Stop | Job::Quit => {}
         }

@@ -26,17 +26,20 @@ pub enum Format {
     Markdown,
     /// One row a passage.
     Csv,
+    /// The context alone, exactly as it would be sent.
+    Context,
     /// The order as evaluation tools read it: question, `Q0`, passage, rank, score, name of the run.
     Trec,
 }
 
 impl Format {
     /// All of them, by the end of a file's name.
-    pub const ALL: [(&str, Self); 5] = [
+    pub const ALL: [(&str, Self); 6] = [
         ("json", Self::Json),
         ("msgpack", Self::MessagePack),
         ("md", Self::Markdown),
         ("csv", Self::Csv),
+        ("txt", Self::Context),
         ("run", Self::Trec),
     ];
 
@@ -57,6 +60,7 @@ pub fn export(trace: &Trace, header: TraceHeader, format: Format) -> Result<Vec<
         Format::MessagePack => TraceFile::new(trace, header).to_msgpack()?,
         Format::Markdown => markdown(trace, &header).into_bytes(),
         Format::Csv => csv(trace).into_bytes(),
+        Format::Context => format!("{}\n", trace.context()).into_bytes(),
         Format::Trec => trec(trace).into_bytes(),
     })
 }

@@ -171,4 +171,8 @@ impl TextEncoder for BiEncoder {
     fn tokens(&self, _: Side, _: &str) -> Result<Vec<TokenPiece>, RankError> {
         Ok(Vec::new())
     }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError> {
+        Ok(self.tokenizer.ids(text)?.len())
+    }
 }

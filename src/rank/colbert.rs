@@ -321,4 +321,8 @@ impl TextEncoder for ColBert {
         };
         Ok(rows.ids.iter().enumerate().filter(|(_, id)| self.has_vector(side, **id)).filter_map(piece).collect())
     }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError> {
+        Ok(self.tokenizer.ids(text)?.len())
+    }
 }

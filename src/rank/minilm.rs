@@ -84,6 +84,10 @@ impl TextEncoder for MiniLm {
         pieces.truncate(self.tokenizer.room(self.max_tokens));
         Ok(pieces)
     }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError> {
+        Ok(self.tokenizer.ids(text)?.len())
+    }
 }
 
 /// Vectors of one text from its hidden states: mean of all rows, and the rows between the specials.

@@ -62,6 +62,15 @@ pub trait CrossEncoder: Send + Sync {
     /// # Errors
     /// [`RankError::Tokens`].
     fn tokens(&self, question: &str, passage: &str) -> Result<PairTokens, RankError>;
+    /// How many tokens a text of any length has, without specials.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`].
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError> {
+        let tokens = self.tokens("", text)?;
+        let read = tokens.read.iter().filter(|(part, _)| *part == PairPart::Passage).count();
+        Ok(read + tokens.passage_unread)
+    }
 }
 
 /// What a cross-encoder says about one pair.
@@ -138,6 +147,11 @@ pub trait TextEncoder: Send + Sync {
     /// # Errors
     /// [`RankError::Tokens`].
     fn tokens(&self, side: Side, text: &str) -> Result<Vec<TokenPiece>, RankError>;
+    /// How many tokens a text of any length has, without specials.
+    ///
+    /// # Errors
+    /// [`RankError::Tokens`].
+    fn count_tokens(&self, text: &str) -> Result<usize, RankError>;
 }
 
 /// The vectors of one text.

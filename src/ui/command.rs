@@ -24,7 +24,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     (
         "export",
         "FILE",
-        "write the trace: .json, .msgpack, .md, .csv, .run for TREC tools, .svg for a picture; :export! overwrites",
+        "write the trace: .json, .msgpack, .md, .csv, .txt context, .run for TREC, .svg picture; export! overwrites",
     ),
     ("resume", "", "go on scoring after Esc"),
     ("help", "", "all keys and commands"),

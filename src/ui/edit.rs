@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::{PickerKind, TERM_WEIGHT};
 use super::update::{Effect, ask, remake};
-use super::{command, knob, layout, pin, select, sweep, tokens};
+use super::{clipboard, command, knob, layout, pin, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -104,9 +104,8 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 KeyCode::Char('k') => model.mode = Mode::Context(at.saturating_sub(1)),
                 KeyCode::Char('q' | 'C') => model.mode = Mode::Normal,
                 KeyCode::Char('y') => {
-                    if let Some(trace) = &model.trace {
-                        effects.push(Effect::Copy(trace.context()));
-                        model.say("context copied");
+                    if let Some(text) = model.trace.as_ref().map(crate::trace::Trace::context) {
+                        clipboard::copy(model, "context", text, ":export context.txt", effects);
                     }
                 }
                 _ => {}

@@ -2,7 +2,9 @@
 //! in, effects come out, and drawing changes nothing. Nothing here touches a database or a model.
 
 pub mod action;
+pub mod clipboard;
 pub mod command;
+pub mod context;
 pub mod edit;
 pub mod export;
 pub mod keys;

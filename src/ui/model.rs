@@ -103,6 +103,8 @@ pub struct Model {
     pub replayed: bool,
     /// Recall over two knobs for the question, while it is shown.
     pub sweep: Option<Sweep>,
+    /// What is known of the tokens of the context that was shown last.
+    pub counted: Option<super::context::Counted>,
     /// A: pinned settings, with their trace for the question.
     pub pinned: Option<Pinned>,
     /// What would change the fate of the selected passage, for the trace on the screen.
@@ -274,6 +276,7 @@ impl Model {
             size: (80, 24),
             replayed: start.replayed,
             sweep: None,
+            counted: None,
             pinned: None,
             whatifs: None,
         }

@@ -17,6 +17,10 @@ const HIGH: f64 = 17.0;
 const SIZE: f64 = 14.0;
 /// Base line of the text, from the top of a cell.
 const BASE: f64 = 13.0;
+/// Where text is underlined.
+const UNDER: f64 = 14.8;
+/// How far a line reaches into the next row: a viewer that smooths edges would show a gap there.
+const OVERLAP: f64 = 0.4;
 /// Empty space around the cells.
 const MARGIN: f64 = 8.0;
 /// Where a theme leaves the choice to the terminal: light grey on nearly black.
@@ -105,6 +109,7 @@ fn row(buffer: &Buffer, y: u16, screen: (Rgb, Rgb), out: &mut String) {
     for run in &runs {
         run.shapes(out);
         run.text(out);
+        run.underline(out);
     }
 }
 
@@ -152,8 +157,8 @@ impl Run<'_> {
         let (mut words, mut places) = (String::new(), Vec::new());
         for (x, wide, symbol) in &self.cells {
             let drawn = arms(symbol).is_some() || block(symbol).is_some();
-            let single = *wide == 1 && symbol.chars().nth(1).is_none();
-            if drawn || !single || (symbol.trim().is_empty() && !self.look.underlined && words.is_empty()) {
+            let single = *wide == 1 && symbol.chars().nth(1).is_none() && !is_sign(symbol);
+            if drawn || !single || (symbol.trim().is_empty() && words.is_empty()) {
                 self.piece(&std::mem::take(&mut words), &std::mem::take(&mut places), out);
                 if !drawn && !symbol.trim().is_empty() {
                     self.piece(symbol, &[px(f64::from(*x) * WIDE)], out);
@@ -166,8 +171,18 @@ impl Run<'_> {
         self.piece(&words, &places, out);
     }
 
+    /// A line of its own: not every reader of SVG underlines text whose characters are placed one by one.
+    fn underline(&self, out: &mut String) {
+        if self.look.underlined {
+            let (from, to) = self.range();
+            let (x, width) = (px(f64::from(from) * WIDE), px(f64::from(to - from) * WIDE));
+            let fill = hex(self.look.fore);
+            let _ = writeln!(out, "<rect x=\"{x}\" y=\"{UNDER}\" width=\"{width}\" height=\"1\" fill=\"{fill}\"/>");
+        }
+    }
+
     fn piece(&self, words: &str, places: &[String], out: &mut String) {
-        let words = if self.look.underlined { words } else { words.trim_end() };
+        let words = words.trim_end();
         if words.is_empty() {
             return;
         }
@@ -175,14 +190,18 @@ impl Run<'_> {
         let _ = write!(out, "<text x=\"{places}\" y=\"{BASE}\" fill=\"{}\"", hex(self.look.fore));
         for (is, attribute) in [
             (self.look.bold, " font-weight=\"bold\""),
-            (self.look.italic, " font-style=\"italic\""),
-            (self.look.underlined, " text-decoration=\"underline\""),
+            (self.look.italic && !is_sign(words), " font-style=\"italic\""),
             (self.look.dim, " opacity=\"0.6\""),
         ] {
             out.push_str(if is { attribute } else { "" });
         }
         let _ = writeln!(out, ">{}</text>", escaped(words));
     }
+}
+
+/// An arrow, a star or another sign: few italic fonts have them, so they stand alone and upright.
+fn is_sign(symbol: &str) -> bool {
+    symbol.starts_with(|c| ('\u{2190}'..='\u{2bff}').contains(&c))
 }
 
 fn look(cell: &Cell, (text, screen): (Rgb, Rgb)) -> Look {
@@ -296,7 +315,7 @@ impl Arms {
             bar(x - up / 2.0, 0.0, up, HIGH / 2.0 + most);
         }
         if down > 0.0 {
-            bar(x - down / 2.0, y - most, down, HIGH / 2.0 + most);
+            bar(x - down / 2.0, y - most, down, HIGH / 2.0 + most + OVERLAP);
         }
     }
 }

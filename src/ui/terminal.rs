@@ -12,6 +12,7 @@ use ratatui::crossterm::event::{
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
 
+use super::clipboard::osc52;
 use super::export::export;
 use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
@@ -131,20 +132,10 @@ fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
     Ok(())
 }
 
-/// Put text on the clipboard of the terminal, wherever it runs (OSC 52).
+/// Put text on the clipboard of the terminal.
 fn copy(text: &str) -> io::Result<()> {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut encoded = String::with_capacity(text.len().div_ceil(3) * 4);
-    for chunk in text.as_bytes().chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = (byte(0) << 16) | (byte(1) << 8) | byte(2);
-        for at in 0..4 {
-            let letter = LETTERS.get((bits >> (18 - 6 * at)) as usize & 63).copied().unwrap_or(b'A');
-            encoded.push(if at > chunk.len() { '=' } else { char::from(letter) });
-        }
-    }
     let mut out = io::stdout().lock();
-    write!(out, "\x1b]52;c;{encoded}\x07")?;
+    out.write_all(osc52(text).as_bytes())?;
     out.flush()
 }
 

@@ -12,7 +12,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{edit, knob, layout, mouse, pin, select, sweep};
+use super::{clipboard, context, edit, knob, layout, mouse, pin, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -73,6 +73,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
     select::settle(model);
     pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
+    context::settle(model, &mut effects);
     effects
 }
 
@@ -294,8 +295,8 @@ fn mark(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn copy_passage(model: &mut Model, effects: &mut Vec<Effect>) {
     if let (Some(trace), Some(passage)) = (&model.trace, model.selected) {
-        effects.push(Effect::Copy(trace.scored.passages.rendered(passage)));
-        model.say("passage copied");
+        let text = trace.scored.passages.rendered(passage);
+        clipboard::copy(model, "passage", text, ":export passages.csv", effects);
     }
 }
 
@@ -306,8 +307,7 @@ fn copy_why(model: &mut Model, effects: &mut Vec<Effect>) {
             text.push_str(&format!("{stage:9} {words}\n"));
         }
         text.push_str(&fate::cut_line(trace));
-        effects.push(Effect::Copy(text));
-        model.say("explanation copied");
+        clipboard::copy(model, "explanation", text, ":export report.md", effects);
     }
 }
 
@@ -369,6 +369,7 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             model.inspection = Some(Inspected { generation, passage, inspection });
             model.inspecting = None;
         }
+        Event::Counted { text, count } => context::counted(model, &text, count),
         Event::Scored { .. } | Event::Finished { .. } | Event::Inspected { .. } => {}
         Event::Failed(sentence) => model.fail(clean_line(&sentence, &mut 0)),
         Event::Broken(sentence) => {

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use memsift::engine::{Ask, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading};
+use memsift::engine::{Ask, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading, TokenCount};
 use memsift::history::Conversation;
 use memsift::parse::parse_plain;
 use memsift::passage::{PassageSet, Shape};
@@ -228,6 +228,11 @@ impl Session {
                     let inspection = Arc::new(self.inspect.unwrap()(&trace.scored.query.text, text));
                     let event = Event::Inspected { generation, passage, inspection };
                     effects.extend(update(&mut self.model, Input::Engine(event)));
+                }
+                Effect::Send(Job::Count(text)) => {
+                    let tokens = pieces(&text).len();
+                    let count = Ok(TokenCount { slot: "ce", model: "formula".to_owned(), tokens });
+                    effects.extend(update(&mut self.model, Input::Engine(Event::Counted { text, count })));
                 }
                 other => self.left.push(other),
             }

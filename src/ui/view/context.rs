@@ -1,22 +1,30 @@
-//! The context exactly as it would be sent, with its words counted.
+//! The context exactly as it would be sent, with its words and its tokens counted.
 
 use ratatui::buffer::Buffer;
 
 use super::{overlay, put, text};
+use crate::engine::TokenCount;
+use crate::explain::fate::thousands;
 use crate::passage::count_words;
+use crate::store::clean::clean_line;
 use crate::ui::model::Model;
 use crate::ui::theme::Role;
 
 pub(super) fn draw(model: &Model, from: usize, buf: &mut Buffer) {
     let theme = &model.theme;
     let Some(trace) = &model.trace else { return };
-    let title = format!(
-        "Context: {} passages, {} of {} words; y copies, Esc closes",
-        trace.cut.kept, trace.cut.used, trace.settings.budget
-    );
+    let title = format!("Context: {} passages; y copies, Esc closes", trace.cut.kept);
     let screen = (buf.area.width, buf.area.height);
     let inside = overlay(model, &title, screen, buf);
-    let mut line = 0;
+    let used = format!(" {} of {} words   ", thousands(trace.cut.used.into()), thousands(trace.settings.budget.into()));
+    let (words, style) = tokens(model);
+    put(
+        buf,
+        inside,
+        0,
+        &[(used, theme.style(Role::Title)), (clean_line(&words, &mut 0).into_owned(), theme.style(style))],
+    );
+    let mut line = 1;
     let mut skipped = 0;
     for passage in trace.kept() {
         let rendered = trace.scored.passages.rendered(passage);
@@ -37,12 +45,26 @@ pub(super) fn draw(model: &Model, from: usize, buf: &mut Buffer) {
             line += 1;
         }
     }
-    if line == 0 {
+    if line == 1 {
         let words = if trace.cut.kept == 0 {
             " nothing is kept: the context is empty".to_owned()
         } else {
             format!(" end of the context, {} words as sent", count_words(&trace.context()))
         };
-        put(buf, inside, 0, &[(words, theme.style(Role::Notice))]);
+        put(buf, inside, 1, &[(words, theme.style(Role::Notice))]);
+    }
+}
+
+/// The tokens of the context and whose they are, or why there is no number.
+fn tokens(model: &Model) -> (String, Role) {
+    if model.running {
+        return ("tokens are counted when all scores are in".to_owned(), Role::Faint);
+    }
+    match model.counted.as_ref().and_then(|counted| counted.count.as_ref()) {
+        Some(Ok(TokenCount { slot, model, tokens })) => {
+            (format!("{} tokens of {slot} ({model})", thousands(*tokens as u64)), Role::Title)
+        }
+        Some(Err(reason)) => (reason.clone(), Role::Notice),
+        None => ("counting tokens".to_owned(), Role::Faint),
     }
 }
