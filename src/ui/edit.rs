@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::PickerKind;
 use super::update::{Effect, ask, remake};
-use super::{command, knob, layout, pin, select, sweep, tokens};
+use super::{command, knob, layout, pin, pins, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -48,6 +48,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
     let mode = model.mode.clone();
     match (mode, event.code) {
         (Mode::Help(_), KeyCode::F(1)) => model.mode = Mode::Normal,
+        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
         (_, KeyCode::Esc) => close(model),
         (Mode::Question, KeyCode::Enter) => {
             let text = text_of(&model.question);
@@ -106,7 +107,6 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
-        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
         (Mode::Compare(at), code) => match scroll(model, code, at) {
             Some(at) => model.mode = Mode::Compare(at),
             None => match code {
@@ -118,6 +118,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
+        (Mode::Picker(picker), _) if pins::key(model, &picker, event, effects) => {}
         (Mode::Picker(mut picker), code) => match code {
             KeyCode::Enter => choose(model, effects),
             KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
@@ -244,6 +245,8 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
                 }
             }
         }
+        // Its keys are taken before.
+        PickerKind::Pins => {}
         PickerKind::Gold => {
             if let Ok(passage) = item.value.parse() {
                 select::choose(model, passage);

@@ -13,6 +13,7 @@ pub mod mouse;
 pub mod pane;
 pub mod picker;
 pub mod pin;
+pub mod pins;
 pub mod select;
 pub mod sweep;
 pub mod terminal;
