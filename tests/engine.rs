@@ -203,10 +203,8 @@ fn a_sweep_counts_every_question_and_leaves_room_for_a_question() {
     // What the engine counts is what the pipeline keeps.
     let mut pipeline = Pipeline::new(Models::none("not in this test"), Cache::in_memory());
     let mut whole = |settings: &Settings| {
-        let scored: Vec<_> = questions
-            .iter()
-            .map(|(text, gold)| pipeline.ask(&conversation, text, gold, settings, &mut Deaf))
-            .collect();
+        let scored: Vec<_> =
+            questions.iter().map(|(text, gold)| pipeline.ask(&conversation, text, gold, settings, &mut Deaf)).collect();
         let (rows, columns) = axes();
         sweep(&scored, settings, rows, columns).unwrap()
     };

@@ -397,3 +397,33 @@ fn another_conversation_stops_the_sweep() {
     session.give(Input::Engine(Event::Swept { number: ask.number, done: 2, total: 9, left: None, found }));
     assert!(session.model.sweep_all.is_none());
 }
+
+#[test]
+fn two_thousand_candidates_are_compared_at_once() {
+    let sample = screen::conversation();
+    let mut long = (*sample).clone();
+    long.turns = (0..2000)
+        .map(|at| {
+            let found = &sample.turns[at % sample.turns.len()];
+            let text = format!("{} The boat, number {at}.", found.text);
+            memsift::history::Turn { id: format!("t{at}"), session: 0, number: at as u32 + 1, text, ..found.clone() }
+        })
+        .collect();
+    long.sessions.truncate(1);
+    long.sessions[0].turns = 0..2000;
+    long.questions.clear();
+    let mut session = Session::on(Arc::new(long), 250, 80, "terminal", false);
+    session.keys("the boat<Enter>c((((");
+    assert_eq!(b(&session).cut.rows.len(), 2000);
+    let before = std::time::Instant::now();
+    session.keys("(");
+    session.draw();
+    println!("a key and a frame with A pinned over 2,000 candidates: {:?} (not optimised)", before.elapsed());
+    holds_what_a_new_trace_would(&session);
+    session.keys("3zrr");
+    let text = session.text();
+    let found = a(&session).comparison().unwrap();
+    assert!(text.contains(&format!("{} enter, {} leave", found.price.enter.len(), found.price.leave.len())), "{text}");
+    session.keys("z7G");
+    session.draw();
+}

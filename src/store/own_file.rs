@@ -35,7 +35,7 @@ pub(super) fn read<T: DeserializeOwned>(
     let aside = free_name(path);
     fs::rename(path, &aside).map_err(|cause| StoreError::from_io(path, cause))?;
     let aside = aside.display();
-    Ok((None, Some(format!("{what} could not be read ({reason}); the file was set aside as '{aside}'"))))
+    Ok((None, Some(format!("{what} could not be read; the file was set aside as '{aside}' ({reason})"))))
 }
 
 /// Write a file. The old one is there until the new one is complete.

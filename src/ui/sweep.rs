@@ -45,6 +45,13 @@ pub struct AllQuestions {
     of: Of,
 }
 
+impl AllQuestions {
+    /// True when it ended before its last question.
+    fn is_stopped(&self) -> bool {
+        !self.running && self.done < self.total
+    }
+}
+
 /// What a sweep is of. While that stays, it stands.
 #[derive(Debug, Clone)]
 struct Of {
@@ -199,10 +206,8 @@ pub fn key(model: &mut Model, mut cursor: Cursor, event: &KeyEvent, effects: &mu
         KeyCode::Char('h') | KeyCode::Left => step(0, -1),
         KeyCode::Tab => return open(model, !cursor.weight, cursor.all, effects),
         KeyCode::Char('a') => return open(model, cursor.weight, !cursor.all, effects),
-        KeyCode::Char('R') if cursor.all && model.sweep_all.as_ref().is_some_and(|all| all.done < all.total) => {
-            if !model.sweep_all.as_ref().is_some_and(|all| all.running) {
-                ask_all(model, cursor.weight, true, effects);
-            }
+        KeyCode::Char('R') if cursor.all && model.sweep_all.as_ref().is_some_and(AllQuestions::is_stopped) => {
+            ask_all(model, cursor.weight, true, effects);
         }
         KeyCode::Esc if cursor.all && stop(model, effects) => {}
         KeyCode::Esc | KeyCode::Char('q' | 's') => {

@@ -63,12 +63,10 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     if let Some(words) = a.map(|a| a.standing(model).words()).filter(|words| !words.is_empty()) {
         pieces.push((format!("{words}  "), theme.style(Role::Notice)));
     }
-    if let Some(trace) = &model.trace {
-        if !model.running {
-            let times = &trace.scored.timings;
-            let total = times.parse_ms + times.retrieve_ms + times.colbert_ms + times.ce_ms;
-            pieces.push((milliseconds(total), theme.style(Role::Faint)));
-        }
+    if let Some(trace) = model.trace.as_ref().filter(|_| !model.running) {
+        let times = &trace.scored.timings;
+        let total = times.parse_ms + times.retrieve_ms + times.colbert_ms + times.ce_ms;
+        pieces.push((milliseconds(total), theme.style(Role::Faint)));
     }
     if model.running || a.is_some_and(|a| a.is_computing(model)) {
         let words = model.progress.as_ref().map_or_else(|| "working  ".to_owned(), progress);

@@ -21,7 +21,7 @@ pub(super) fn draw(model: &Model, cursor: Cursor, buf: &mut Buffer) {
     let theme = &model.theme;
     let screen = (buf.area.width, buf.area.height);
     let title = match (&model.sweep_all, cursor.all) {
-        (Some(all), true) => format!("Sweep: gold kept in %, all {} questions with gold", all.total),
+        (Some(all), true) => format!("Sweep: gold kept in %, {} with gold", questions(all.total)),
         (None, true) => "Sweep: gold kept in %, all questions with gold".to_owned(),
         (_, false) => "Sweep: gold kept in %, this question".to_owned(),
     };
@@ -99,7 +99,10 @@ fn below(model: &Model, cursor: &Cursor, found: &Sweep, cheapest: Option<(usize,
             _ => String::new(),
         };
         lines.push(match (all.running, all.done < all.total) {
-            (true, _) => (format!("{} of {} questions asked{left}; Esc stops", all.done, all.total), Role::Notice),
+            (true, _) => {
+                let first = if model.running { "; the one on the screen comes first" } else { "" };
+                (format!("{} of {} questions asked{left}{first}; Esc stops", all.done, all.total), Role::Notice)
+            }
             (_, true) => (format!("stopped at {} of {} questions: R goes on", all.done, all.total), Role::Notice),
             _ => {
                 (format!("all {} questions asked; gold of the question set and marked by hand", all.total), Role::Faint)
@@ -115,4 +118,8 @@ fn below(model: &Model, cursor: &Cursor, found: &Sweep, cheapest: Option<(usize,
     let rows = if model.theme.glyphs.ascii && rows == "λ" { "lambda" } else { rows };
     lines.push((format!("hjkl moves  Enter takes a cell  Tab {rows}  a {other}  Esc closes"), Role::Faint));
     lines
+}
+
+fn questions(total: usize) -> String {
+    if total == 1 { "the only question".to_owned() } else { format!("all {total} questions") }
 }
