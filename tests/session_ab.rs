@@ -248,8 +248,11 @@ fn message(session: &Session) -> String {
     session.model.message.as_ref().map(|message| message.text.clone()).unwrap_or_default()
 }
 
+/// Names of the pins that were to be written.
 fn saved(session: &Session) -> Vec<&str> {
-    let name = |effect| if let &Effect::SavePin(ref name) = effect { Some(name.as_str()) } else { None };
+    fn name(effect: &Effect) -> Option<&str> {
+        if let Effect::SavePin(name) = effect { Some(name) } else { None }
+    }
     session.left.iter().filter_map(name).collect()
 }
 
