@@ -34,6 +34,11 @@ impl Dirs {
         self.data.join("marks.json")
     }
 
+    /// Settings kept under names.
+    pub fn pins(&self) -> PathBuf {
+        self.data.join("pins.json")
+    }
+
     /// The demo database.
     pub fn demo_db(&self) -> PathBuf {
         self.data.join("demo.db")

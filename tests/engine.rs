@@ -8,7 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use memsift::engine::{Ask, Engine, EngineOptions, Event, Inspection, Job, RankerChoice};
+use memsift::engine::{
+    Ask, Deaf, Engine, EngineOptions, Event, Inspection, Job, Models, Pipeline, RankerChoice, SweepAsk,
+};
+use memsift::eval::sweep::{Axis, Sweep, sweep};
+use memsift::rank::Cache;
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
 use memsift::store::import::import_texts;
@@ -161,4 +165,136 @@ fn the_newest_question_wins_and_a_stopped_one_goes_on() {
     assert!((matrix.score.score - colbert.value).abs() < 1e-3, "{} for {}", matrix.score.score, colbert.value);
     assert_eq!((matrix.passage.len() as u32, matrix.clipped), (colbert.tokens, colbert.clipped));
     assert!((pair.score.score - ce.value).abs() < 1e-4 && pair.tokens.read.len() as u32 == ce.tokens);
+}
+
+#[test]
+fn a_sweep_counts_every_question_and_leaves_room_for_a_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let (send, events) = channel();
+    let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
+    engine.send(Job::Open(sample(dir.path())));
+    engine.send(Job::Load("nell-and-idris".to_owned()));
+    let conversation = wait(&events, |event| match event {
+        Event::Loaded(conversation) => Some(conversation),
+        _ => None,
+    });
+    let known = conversation.questions.iter().filter(|known| !known.gold.is_empty());
+    let questions: Vec<(String, Vec<usize>)> =
+        known.map(|known| (known.text.trim().to_owned(), known.gold.clone())).collect();
+    let total = questions.len();
+    assert!(total > 3);
+    let axes = || (Axis::read("alpha=0:0.4:0.2").unwrap(), Axis::read("budget=500:2000:500").unwrap());
+    let ask = |number: u64, settings: Settings| {
+        let (rows, columns) = axes();
+        let (conversation, questions) = (conversation.clone(), questions.clone());
+        engine.send(Job::Sweep(SweepAsk { number, conversation, questions, settings, rows, columns }));
+    };
+    let swept = |wanted: u64| {
+        let mut last = 0;
+        wait(&events, |event| match event {
+            Event::Swept { number, done, total: all, found, .. } if number == wanted => {
+                assert_eq!((done, all, found.questions), (last + 1, total, last + 1));
+                last = done;
+                (done == all).then_some(found)
+            }
+            _ => None,
+        })
+    };
+    // What the engine counts is what the pipeline keeps.
+    let mut pipeline = Pipeline::new(Models::none("not in this test"), Cache::in_memory());
+    let mut whole = |settings: &Settings| {
+        let scored: Vec<_> =
+            questions.iter().map(|(text, gold)| pipeline.ask(&conversation, text, gold, settings, &mut Deaf)).collect();
+        let (rows, columns) = axes();
+        sweep(&scored, settings, rows, columns).unwrap()
+    };
+    let same = |one: &Sweep, other: &Sweep| {
+        assert_eq!((one.questions, one.gold), (other.questions, other.gold));
+        for (a, b) in one.cells.iter().flatten().zip(other.cells.iter().flatten()) {
+            assert_eq!((a.kept, a.recall), (b.kept, b.recall));
+            assert!((a.words - b.words).abs() < 1e-6, "{a:?} {b:?}");
+        }
+    };
+    let settings = Settings::default();
+    ask(1, settings.clone());
+    same(&swept(1), &whole(&settings));
+    // Other knobs behind the rankers, and then other ones before them.
+    let mut other = settings.clone();
+    other.set("top-n", "20").unwrap();
+    ask(2, other.clone());
+    same(&swept(2), &whole(&other));
+    other.set("matching", "word").unwrap();
+    ask(3, other.clone());
+    same(&swept(3), &whole(&other));
+    // A question that comes meanwhile is answered, and the sweep goes on.
+    ask(4, settings.clone());
+    engine.send(Job::Ask(Ask {
+        generation: 1,
+        conversation: conversation.clone(),
+        text: "What is the name of the boat?".to_owned(),
+        gold: Vec::new(),
+        settings: settings.clone(),
+    }));
+    let (mut finished, mut last) = (false, None);
+    wait(&events, |event| match event {
+        Event::Finished { generation: 1 } => {
+            finished = true;
+            last.is_some().then_some(())
+        }
+        Event::Swept { number: 4, done, total: all, found, .. } if done == all => {
+            last = Some(found);
+            finished.then_some(())
+        }
+        _ => None,
+    });
+    same(&last.unwrap(), &whole(&settings));
+    // Stopped, it says nothing more.
+    ask(5, settings.clone());
+    engine.send(Job::StopSweep);
+    engine.send(Job::Load("nell-and-idris".to_owned()));
+    wait(&events, |event| matches!(event, Event::Marks(_)).then_some(()));
+    engine.send(Job::Inspect { generation: 1, passage: 0 });
+    wait(&events, |event| match event {
+        Event::Swept { .. } => panic!("a sweep that was stopped went on"),
+        Event::Inspected { .. } => Some(()),
+        _ => None,
+    });
+}
+
+#[test]
+fn pinned_settings_are_scored_beside_the_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let (send, events) = channel();
+    let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
+    engine.send(Job::Open(sample(dir.path())));
+    engine.send(Job::Load("nell-and-idris".to_owned()));
+    let conversation = wait(&events, |event| match event {
+        Event::Loaded(conversation) => Some(conversation),
+        _ => None,
+    });
+    let mut settings = Settings::default();
+    let ask = |generation: u64, settings: &Settings| Ask {
+        generation,
+        conversation: conversation.clone(),
+        text: "What is the name of the boat?".to_owned(),
+        gold: Vec::new(),
+        settings: settings.clone(),
+    };
+    engine.send(Job::Ask(ask(2, &settings)));
+    settings.set("matching", "word").unwrap();
+    engine.send(Job::Pinned(ask(1, &settings)));
+    engine.send(Job::Pinned(ask(2, &settings)));
+    let (generation, scored) = wait(&events, |event| match event {
+        Event::Pinned { generation, scored } => Some((generation, scored.unwrap())),
+        _ => None,
+    });
+    assert_eq!((generation, scored.settings.matching.name()), (2, "word"), "for an older question nobody answers");
+    // Stopped, there are no half scores.
+    engine.send(Job::Stop);
+    engine.send(Job::Pinned(ask(2, &settings)));
+    let none = wait(&events, |event| match event {
+        Event::Pinned { scored, .. } => Some(scored.is_none()),
+        _ => None,
+    });
+    assert!(none);
 }

@@ -99,6 +99,7 @@ impl Screen {
             theme: Theme::named("mono", Glyphs::UNICODE).unwrap(),
             mouse: false,
             replayed: true,
+            pins: (memsift::store::pins::Pins::in_memory(), None),
         };
         let mut screen = Self { model: Model::new(&start), replay, events };
         screen.give(Input::Size(120, 40));

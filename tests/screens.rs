@@ -28,6 +28,26 @@ fn the_answer_at_three_sizes() {
 }
 
 #[test]
+fn a_beside_b_at_three_sizes() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+        let mut session = Session::asked(columns, rows, "terminal", false);
+        session.keys("c))))))[[[[[[[[[[[[[[");
+        snapshot(&format!("ab-{columns}x{rows}"), session.text());
+    }
+}
+
+#[test]
+fn pins_and_the_sweep_over_all_questions() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(
+        ":set alpha 0.1<Enter>:set budget 850<Enter>:pin small<Enter>:set fusion z<Enter>:pin z<Enter>0:pins<Enter>",
+    );
+    snapshot("overlay-pins", session.text());
+    session.keys("<Esc>sa");
+    snapshot("overlay-sweep-all", session.text());
+}
+
+#[test]
 fn styles_carry_the_same_meaning_in_colour_and_in_mono() {
     for theme in ["terminal", "mono"] {
         let session = Session::asked(80, 24, theme, false);
@@ -139,13 +159,14 @@ fn a_model_that_saw_nothing_says_why() {
 #[test]
 fn no_size_breaks_it() {
     let mut session = Session::inspected(80, 24, "terminal", false);
+    session.sweep_answers = 1;
     for columns in [1, 2, 5, 20, 39, 40, 41, 60, 99, 100, 101, 159, 160, 250] {
         for rows in [1, 2, 5, 9, 10, 11, 15, 16, 24, 29, 30, 31, 80] {
             session.give(Input::Size(columns, rows));
             for keys in [
                 "1", "2", "3", "4", "5", "6", "z", "z", "?", "<Esc>", "C", "<Esc>", "L", "<Esc>", "i", "<Esc>", "G",
                 "g", "T", "G", "l", "n", "<Tab>", "G", "p", "<Esc>", "c", "]", "7", "j", "x", "<Esc>", "s", "j", "l",
-                "<Tab>", "<Esc>", "u",
+                "<Tab>", "a", "j", "<Enter>", "x", "3", "z", "z", "u", "u",
             ] {
                 session.keys(keys);
                 session.draw();

@@ -243,3 +243,196 @@ fn another_conversation_takes_the_trace_and_leaves_the_pin() {
     holds_what_a_new_trace_would(&session);
     assert_eq!(session.model.settings.budget, Settings::default().budget - 100);
 }
+
+fn message(session: &Session) -> String {
+    session.model.message.as_ref().map(|message| message.text.clone()).unwrap_or_default()
+}
+
+/// Names of the pins that were to be written.
+fn saved(session: &Session) -> Vec<&str> {
+    fn name(effect: &Effect) -> Option<&str> {
+        if let Effect::SavePin(name) = effect { Some(name) } else { None }
+    }
+    session.left.iter().filter_map(name).collect()
+}
+
+#[test]
+fn pins_with_names_are_kept_listed_loaded_and_deleted() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(":pins<Enter>");
+    assert!(message(&session).contains("no pin is kept"), "{}", message(&session));
+    session.keys(":pin<Enter>");
+    assert!(message(&session).contains("pin needs a name"), "{}", message(&session));
+    session.keys(&format!(":pin {}<Enter>", "x".repeat(41)));
+    assert!(message(&session).contains("too long"), "{}", message(&session));
+    session.keys(":set alpha 0.1<Enter>:set budget 850<Enter>:pin small one<Enter>");
+    assert!(message(&session).contains("kept as 'small one'"), "{}", message(&session));
+    assert!(session.model.pinned.is_none(), "a name alone is not A");
+    let small = session.model.settings.clone();
+    session.keys(":set fusion z<Enter>:pin zed<Enter>0");
+    assert_eq!(saved(&session), ["small one", "zed"]);
+    session.keys(":pins<Enter>");
+    let text = session.text();
+    for words in ["Pins 2/2", "fusion z, α 0.1, budget 850", "Tab into the knobs (B)"] {
+        assert!(text.contains(words), "'{words}' is not in\n{text}");
+    }
+    // Enter: A.
+    session.keys("<Enter>");
+    assert_eq!((&a(&session).settings, a(&session).name.as_deref()), (&small, Some("small one")));
+    assert_eq!(session.model.settings, Settings::default());
+    session.keys("7");
+    assert!(session.text().contains("7 Compare: A (small one) with B (now)"), "{}", session.text());
+    // Tab: the knobs.
+    session.keys("<Esc>:pins<Enter>zed<Tab>");
+    assert_eq!(session.model.settings.fusion.name(), "z");
+    assert_eq!(a(&session).name.as_deref(), Some("small one"));
+    session.keys("u");
+    assert_eq!(session.model.settings, Settings::default());
+    // Del, twice.
+    session.keys(":pins<Enter><Del>");
+    assert!(session.text().contains("Del again deletes 'small one'"), "{}", session.text());
+    session.keys("<Down><Del>");
+    assert_eq!(session.model.pins.all().len(), 2, "another row: it asks again");
+    session.keys("<Del>");
+    let names: Vec<String> = session.model.pins.all().into_iter().map(|pin| pin.name).collect();
+    assert_eq!((names.as_slice(), saved(&session).last()), (&["small one".to_owned()][..], Some(&"zed")));
+    session.keys("<Esc>:unpin<Enter>");
+    assert!(session.model.pinned.is_none());
+    session.keys(":unpin<Enter>");
+    assert!(message(&session).contains("nothing is pinned"), "{}", message(&session));
+}
+
+#[test]
+fn a_pin_takes_the_edited_terms_of_the_question_on_the_screen() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(":pin plain<Enter>1 ");
+    let terms = session.model.settings.terms.clone();
+    assert!(!terms.is_empty());
+    session.keys(":pin edited<Enter>");
+    assert!(message(&session).contains("edited terms stay"), "{}", message(&session));
+    session.keys(":pins<Enter>plain<Enter>");
+    assert_eq!((&a(&session).settings.terms, standing(&session)), (&terms, Standing::Known));
+    session.keys("[:pins<Enter>plain<Tab>");
+    assert_eq!(session.model.settings.terms, terms);
+}
+
+#[test]
+fn all_questions_are_swept_and_a_cell_is_taken() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.sweep_answers = 3;
+    session.keys("sa");
+    let total = memsift::ui::sweep::questions_with_gold(&session.model).len();
+    assert!(total > 3);
+    let text = session.text();
+    for words in
+        [format!("all {total} questions with gold"), format!("3 of {total} questions asked"), "Esc stops".to_owned()]
+    {
+        assert!(text.contains(&words), "'{words}' is not in\n{text}");
+    }
+    session.keys("<Esc>");
+    assert!(session.left.iter().any(|effect| matches!(effect, Effect::Send(Job::StopSweep))));
+    assert!(session.text().contains(&format!("stopped at 3 of {total} questions")), "{}", session.text());
+    session.sweep_answers = usize::MAX;
+    session.keys("R");
+    let text = session.text();
+    assert!(text.contains(&format!("all {total} questions asked")), "{text}");
+    let found = session.model.sweep_all.as_ref().unwrap().found.clone();
+    let (row, column) = found.cheapest().unwrap();
+    let cell = found.cells[row][column];
+    let named = format!("{} of {} gold passages kept", cell.kept, found.gold);
+    assert!(text.contains("* cheapest of the best: α") && text.contains(&named), "{text}");
+    // What it says is what the pipeline keeps over all of them there.
+    let asked =
+        |session: &Session| session.left.iter().filter(|effect| matches!(effect, Effect::Send(Job::Sweep(_)))).count();
+    assert_eq!(asked(&session), 2);
+    session.keys("<Enter>");
+    let settings = session.model.settings.clone();
+    assert_eq!((settings.alpha, f64::from(settings.budget)), (found.rows.values[row], found.columns.values[column]));
+    let mut kept = 0;
+    for (text, gold) in memsift::ui::sweep::questions_with_gold(&session.model) {
+        let mut ask = session.ask.clone().unwrap();
+        (ask.text, ask.gold) = (text, gold);
+        kept += Trace::new(screen::scored(&ask, RankerState::Done), settings.clone()).gold().kept as usize;
+    }
+    assert_eq!(kept, cell.kept);
+    // Nothing but the two knobs of the map changed: it stands. With another knob it is asked again.
+    session.keys("sa");
+    assert_eq!(asked(&session), 2);
+    session.keys("<Tab>");
+    assert_eq!((asked(&session), session.text().contains("w \\ budget")), (3, true));
+    session.keys("<Esc>:set fusion z<Enter>sa<Tab>");
+    assert!(session.text().contains("λ \\ budget"), "{}", session.text());
+    // A mark of one's own counts.
+    session.keys("<Esc>iLarkspur<Enter>");
+    session.keys("ggmsa");
+    assert!(session.text().contains(&format!("all {} questions with gold", total + 1)), "{}", session.text());
+}
+
+#[test]
+fn without_gold_there_is_no_sweep() {
+    let mut bare = (*screen::conversation()).clone();
+    bare.questions.clear();
+    let mut session = Session::on(Arc::new(bare), 80, 24, "terminal", false);
+    session.keys("Larkspur<Enter>csa");
+    assert!(session.text().contains("no question of this conversation has gold"), "{}", session.text());
+    session.keys("jlRa<Tab><Enter>");
+    assert!(session.left.iter().all(|effect| !matches!(effect, Effect::Send(Job::Sweep(_)))));
+}
+
+#[test]
+fn another_conversation_stops_the_sweep() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.sweep_answers = 1;
+    session.keys("saq");
+    assert!(session.text().contains("sweep 1/"), "{}", session.text());
+    let other = Arc::new((*session.conversation).clone());
+    session.give(Input::Engine(Event::Loaded(other)));
+    assert!(session.model.sweep_all.is_none());
+    assert!(matches!(session.left.last(), Some(Effect::Send(Job::StopSweep))));
+    session.give(Input::Engine(Event::Marks(Vec::new())));
+    // What was on its way changes nothing any more.
+    let Some(Effect::Send(Job::Sweep(ask))) =
+        session.left.iter().find(|effect| matches!(effect, Effect::Send(Job::Sweep(_))))
+    else {
+        panic!("no sweep was asked for");
+    };
+    let found = memsift::eval::sweep::Sweep::empty(ask.rows.clone(), ask.columns.clone());
+    session.give(Input::Engine(Event::Swept { number: ask.number, done: 2, total: 9, left: None, found }));
+    assert!(session.model.sweep_all.is_none());
+}
+
+#[test]
+fn two_thousand_candidates_are_compared_at_once() {
+    let sample = screen::conversation();
+    let mut long = (*sample).clone();
+    long.turns = (0..2000)
+        .map(|at| {
+            let found = &sample.turns[at % sample.turns.len()];
+            let text = format!("{} The boat, number {at}.", found.text);
+            memsift::history::Turn { id: format!("t{at}"), session: 0, number: at as u32 + 1, text, ..found.clone() }
+        })
+        .collect();
+    long.sessions.truncate(1);
+    long.sessions[0].turns = 0..2000;
+    long.questions.clear();
+    let mut session = Session::on(Arc::new(long), 250, 80, "terminal", false);
+    session.keys("the boat<Enter>");
+    assert_eq!(b(&session).cut.rows.len(), 2000);
+    let key_and_frame = |session: &mut Session| {
+        let before = std::time::Instant::now();
+        session.keys("(");
+        session.draw();
+        before.elapsed()
+    };
+    let without = key_and_frame(&mut session);
+    session.keys("c(((");
+    let with = key_and_frame(&mut session);
+    println!("a key and a frame over 2,000 candidates, not optimised: {without:?}, with A pinned {with:?}");
+    holds_what_a_new_trace_would(&session);
+    session.keys("3zrr");
+    let text = session.text();
+    let found = a(&session).comparison().unwrap();
+    assert!(text.contains(&format!("{} enter, {} leave", found.price.enter.len(), found.price.leave.len())), "{text}");
+    session.keys("z7G");
+    session.draw();
+}

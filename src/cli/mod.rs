@@ -168,10 +168,11 @@ fn load(store: &Store, id: &str) -> anyhow::Result<Conversation> {
 fn paths() -> anyhow::Result<()> {
     let dirs = dirs()?;
     output::print(&format!(
-        "models  {}\ncache   {}\nmarks   {}\ndemo    {}\n",
+        "models  {}\ncache   {}\nmarks   {}\npins    {}\ndemo    {}\n",
         crate::models::models_dir()?.display(),
         dirs.cache_db().display(),
         dirs.marks().display(),
+        dirs.pins().display(),
         dirs.demo_db().display()
     ))
 }

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use super::rankers::RankerArgs;
 use super::{BadInput, dirs};
+use crate::dirs::Dirs;
 use crate::engine::EngineOptions;
 use crate::settings::Settings;
+use crate::store::pins::Pins;
 use crate::trace::Trace;
 use crate::ui::{self, Glyphs, Source, Start, Theme, keys};
 
@@ -60,6 +62,7 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
         theme,
         mouse: !args.look.no_mouse,
         replayed: false,
+        pins: kept_pins(Some(&dirs)),
     };
     let options = EngineOptions { rankers, cache: Some(dirs.cache_db()), marks: Some(dirs.marks()) };
     ui::run(&start, Source::Database(options))
@@ -77,8 +80,16 @@ pub fn replay(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -
         theme,
         mouse: !look.no_mouse,
         replayed: true,
+        pins: kept_pins(Dirs::find().as_ref()),
     };
     ui::run(&start, Source::Trace { trace: Box::new(trace), fingerprint })
+}
+
+/// The pins of this user, and what is to be said of their file. Without them everything else works.
+fn kept_pins(dirs: Option<&Dirs>) -> (Pins, Option<String>) {
+    let Some(dirs) = dirs else { return (Pins::in_memory(), None) };
+    let path = dirs.pins();
+    Pins::load(&path).unwrap_or_else(|error| (Pins::unread(&path), Some(error.to_string())))
 }
 
 fn needs_terminal(instead: &str) -> Result<(), BadInput> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::count::TokenCount;
 use super::inspect::Inspection;
+use crate::eval::sweep::{Axis, Sweep};
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
@@ -22,6 +23,11 @@ pub enum Job {
     /// Run the pipeline for the same question under other settings, beside the one that was asked last: what the pinned
     /// settings need where they differ in slower knobs. Dropped when another question was asked since.
     Pinned(Ask),
+    /// Count over a grid of two knobs what is kept of the gold of many questions, in the background: everything else comes
+    /// first. Replaces a sweep that is still running.
+    Sweep(SweepAsk),
+    /// Stop the sweep; its scores stay.
+    StopSweep,
     /// Stop scoring; what is scored stays.
     Stop,
     /// Go on where [`Job::Stop`] stopped.
@@ -61,6 +67,23 @@ pub struct Ask {
     pub gold: Vec<usize>,
     /// The knobs.
     pub settings: Settings,
+}
+
+/// A sweep over many questions.
+#[derive(Debug, Clone)]
+pub struct SweepAsk {
+    /// Number of the sweep; answers carry it.
+    pub number: u64,
+    /// The history to ask.
+    pub conversation: Arc<Conversation>,
+    /// The questions as typed, each with the turns known to hold its evidence.
+    pub questions: Vec<(String, Vec<usize>)>,
+    /// The knobs that stay.
+    pub settings: Settings,
+    /// The knob of the rows.
+    pub rows: Axis,
+    /// The knob of the columns.
+    pub columns: Axis,
 }
 
 /// Something that the engine says.
@@ -103,6 +126,19 @@ pub enum Event {
         generation: u64,
         /// The scores; `None` when it was stopped before they were complete.
         scored: Option<Arc<Scored>>,
+    },
+    /// A question more is counted in a sweep.
+    Swept {
+        /// See [`SweepAsk::number`].
+        number: u64,
+        /// Questions counted.
+        done: usize,
+        /// Questions in all.
+        total: usize,
+        /// Seconds left, when they can be told.
+        left: Option<f64>,
+        /// The grid so far.
+        found: Sweep,
     },
     /// What the models see of a passage.
     Inspected {

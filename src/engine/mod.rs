@@ -8,13 +8,14 @@ pub mod job;
 pub mod models;
 pub mod pipeline;
 pub mod replay;
+mod sweep;
 pub mod vectors;
 pub mod worker;
 
 pub use choice::{Chosen, RankerChoice, SlotName, Wish};
 pub use count::TokenCount;
 pub use inspect::{Inspection, MatrixReading, PairReading};
-pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
+pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress, SweepAsk};
 pub use models::Models;
 pub use pipeline::{Deaf, Listener, Pipeline};
 pub use replay::Replay;

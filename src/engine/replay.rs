@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::inspect::Inspection;
-use super::job::{Ask, Event, Job, ModelState, ModelStatus};
+use super::job::{Ask, Event, Job, ModelState, ModelStatus, SweepAsk};
+use crate::eval::sweep::{Sweep, sweep};
 use crate::history::{Conversation, ConversationSummary, Question};
 use crate::scored::{Ranker, Scored};
 use crate::settings::Stage;
@@ -81,7 +82,8 @@ impl Replay {
                 let reason = "tokens are not counted: a trace holds no models, open the database";
                 (self.say)(Event::Counted { text: text.clone(), count: Err(reason.to_owned()) });
             }
-            Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
+            Job::Sweep(ask) => self.sweep(ask),
+            Job::StopSweep | Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }
 
@@ -101,6 +103,21 @@ impl Replay {
             (self.say)(Event::Scored { generation, scored: Arc::clone(&self.scored) });
         }
         (self.say)(Event::Finished { generation });
+    }
+
+    /// A trace has one question.
+    fn sweep(&self, ask: &SweepAsk) {
+        let mut found = Sweep::empty(ask.rows.clone(), ask.columns.clone());
+        for (_, gold) in ask.questions.iter().filter(|(text, _)| *text == self.scored.query.text) {
+            let gold = Arc::new(self.scored.passages.of_turns(gold));
+            let scored = Arc::new(Scored { gold, ..(*self.scored).clone() });
+            match sweep(&[scored], &ask.settings, ask.rows.clone(), ask.columns.clone()) {
+                Ok(one) => found.add(&one),
+                Err(error) => (self.say)(Event::Failed(error.to_string())),
+            }
+        }
+        let total = ask.questions.len();
+        (self.say)(Event::Swept { number: ask.number, done: total, total, left: None, found });
     }
 
     fn tell_model(&self, role: &'static str, ranker: &Ranker) {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use super::choice::{RankerChoice, SlotName};
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
+use super::sweep::Sweeper;
 use super::{count, inspect};
 use crate::rank::Cache;
 use crate::scored::Scored;
@@ -42,6 +43,8 @@ pub struct Engine {
 struct Signals {
     generation: AtomicU64,
     stop: AtomicBool,
+    /// How many jobs were handed over.
+    sent: AtomicU64,
 }
 
 impl Engine {
@@ -81,6 +84,8 @@ impl Engine {
         }
         // The thread only ends after Quit, and then nobody waits for an answer.
         let _ = self.jobs.send(job);
+        // After the job: whoever sees the new number finds the job waiting.
+        self.signals.sent.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -108,6 +113,7 @@ struct Worker {
     options: EngineOptions,
     signals: Arc<Signals>,
     last: Option<Ask>,
+    sweeper: Sweeper,
     say: Say,
 }
 
@@ -128,7 +134,7 @@ impl Worker {
             None => None,
         };
         let pipeline = Pipeline::new(Models::none("still loading"), cache);
-        Self { pipeline, store: None, marks, options, signals, last: None, say }
+        Self { pipeline, store: None, marks, options, signals, last: None, sweeper: Sweeper::default(), say }
     }
 
     fn run(mut self, inbox: &Receiver<Job>) {
@@ -145,11 +151,23 @@ impl Worker {
         for job in waiting {
             self.handle(job);
         }
-        while let Ok(job) = inbox.recv() {
-            if matches!(job, Job::Quit) {
-                return;
+        loop {
+            let sent = self.signals.sent.load(Ordering::SeqCst);
+            let job = if self.sweeper.is_idle() {
+                inbox.recv().map_err(|_| TryRecvError::Disconnected)
+            } else {
+                inbox.try_recv()
+            };
+            match job {
+                Ok(Job::Quit) | Err(TryRecvError::Disconnected) => return,
+                Ok(job) => self.handle(job),
+                // The sweep has the time that nothing else wants, and gives way as soon as something comes.
+                Err(TryRecvError::Empty) => {
+                    let signals = Arc::clone(&self.signals);
+                    let interrupted = move || signals.sent.load(Ordering::SeqCst) != sent;
+                    self.sweeper.step(&mut self.pipeline, &interrupted).into_iter().for_each(&self.say);
+                }
             }
-            self.handle(job);
             for notice in self.pipeline.notices() {
                 (self.say)(Event::Notice(notice));
             }
@@ -199,6 +217,7 @@ impl Worker {
             },
             Job::Load(id) => match self.store.as_ref().map(|store| store.load(&id)) {
                 Some(Ok(conversation)) => {
+                    self.sweeper.forget();
                     let marks = self.marks_of(&conversation.id);
                     (self.say)(Event::Loaded(Arc::new(conversation)));
                     (self.say)(Event::Marks(marks));
@@ -212,6 +231,8 @@ impl Worker {
             }
             Job::Resume => self.ask(),
             Job::Pinned(ask) => self.pinned(&ask),
+            Job::Sweep(ask) => self.sweeper.start(ask),
+            Job::StopSweep => self.sweeper.stop(),
             Job::Inspect { generation, passage } => {
                 let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);
                 answer.into_iter().for_each(&self.say);

@@ -132,6 +132,25 @@ pub fn sweep(scored: &[Arc<Scored>], settings: &Settings, rows: Axis, columns: A
 }
 
 impl Sweep {
+    /// A grid over no question.
+    pub fn empty(rows: Axis, columns: Axis) -> Self {
+        let none = Cell { kept: 0, recall: 0.0, words: 0.0 };
+        let cells = vec![vec![none; columns.values.len()]; rows.values.len()];
+        Self { rows, columns, cells, questions: 0, gold: 0 }
+    }
+
+    /// Count the questions of another sweep over the same grid in.
+    pub fn add(&mut self, other: &Self) {
+        let (before, more) = (self.questions as f64, other.questions as f64);
+        self.questions += other.questions;
+        self.gold += other.gold;
+        for (cell, more_cell) in self.cells.iter_mut().flatten().zip(other.cells.iter().flatten()) {
+            cell.kept += more_cell.kept;
+            cell.recall = if self.gold == 0 { 0.0 } else { cell.kept as f64 / self.gold as f64 };
+            cell.words = (cell.words * before + more_cell.words * more) / (before + more).max(1.0);
+        }
+    }
+
     /// Row and column of the cell with the fewest words among those that are as good as the best.
     pub fn cheapest(&self) -> Option<(usize, usize)> {
         let all = || {

@@ -2,13 +2,11 @@
 //! outlive its path and its next import.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::{StoreError, own_file};
 use crate::history::{Conversation, Question};
 
 /// Turns that the user marked as evidence, by conversation id and the words of the question.
@@ -34,25 +32,10 @@ impl Marks {
     /// Read the marks kept at `path`; none when there is no such file. A file that cannot be understood is set aside
     /// as `<path>.bad` (or `.bad2` …), never overwritten; [`Marks::notice`] tells.
     pub fn load(path: &Path) -> Result<Self, StoreError> {
-        let mut marks = Self { path: path.to_owned(), gold: Gold::new(), notice: None };
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(marks),
-            Err(cause) => return Err(StoreError::from_io(path, cause)),
-        };
-        let reason = match serde_json::from_slice::<Saved>(&bytes) {
-            Ok(saved) if saved.version == VERSION => {
-                marks.gold = saved.gold;
-                return Ok(marks);
-            }
-            Ok(saved) => format!("version {} is not known here", saved.version),
-            Err(fault) => fault.to_string(),
-        };
-        let aside = free_name(path);
-        fs::rename(path, &aside).map_err(|cause| StoreError::from_io(path, cause))?;
-        let aside = aside.display();
-        marks.notice = Some(format!("marks could not be read ({reason}); the file was set aside as '{aside}'"));
-        Ok(marks)
+        let other =
+            |saved: &Saved| (saved.version != VERSION).then(|| format!("version {} is not known here", saved.version));
+        let (saved, notice) = own_file::read(path, "marks", other)?;
+        Ok(Self { path: path.to_owned(), gold: saved.map(|saved: Saved| saved.gold).unwrap_or_default(), notice })
     }
 
     /// What the user should know about how the marks were read.
@@ -116,43 +99,15 @@ impl Marks {
 
     /// Write the marks. The old file is there until the new one is complete.
     pub fn save(&self) -> Result<(), StoreError> {
-        let failed = |cause| StoreError::from_io(&self.path, cause);
-        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let saved = Saved { version: VERSION, gold: self.gold.clone() };
-        let mut bytes = serde_json::to_vec_pretty(&saved).map_err(|fault| failed(fault.into()))?;
-        bytes.push(b'\n');
-        let fresh = suffixed(&self.path, &format!(".new{}", std::process::id()));
-        let write = || -> std::io::Result<()> {
-            let mut file = File::create(&fresh)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&fresh, &self.path)
-        };
-        write().map_err(|cause| {
-            // The failure to write is what matters, not that of tidying up after it.
-            drop(fs::remove_file(&fresh));
-            failed(cause)
-        })
+        own_file::write(&self.path, &Saved { version: VERSION, gold: self.gold.clone() })
     }
-}
-
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn free_name(path: &Path) -> PathBuf {
-    let names = std::iter::once(".bad".to_owned()).chain((2..).map(|number| format!(".bad{number}")));
-    let mut free = names.map(|suffix| suffixed(path, &suffix)).skip_while(|name| name.exists());
-    free.next().unwrap_or_else(|| suffixed(path, ".bad"))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -6,6 +6,8 @@ mod error;
 pub mod import;
 pub mod marks;
 mod open;
+mod own_file;
+pub mod pins;
 mod read;
 pub mod schema;
 

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use super::action::Action;
-use super::knob;
 use super::model::{Mode, Model, line};
+use super::picker::Picker;
 use super::theme::Theme;
-use super::update::{Effect, act, ask};
+use super::update::{Effect, act, ask, pick};
+use super::{knob, pin, pins};
 use crate::engine::Job;
 use crate::passage::fold;
 use crate::settings::{KNOBS, Knob, KnobKind, unknown_name};
@@ -21,6 +22,9 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("questions", "", "choose a question of the set"),
     ("term", "WORD WEIGHT", "search another term"),
     ("theme", "NAME", "other colours"),
+    ("pin", "NAME", "keep the knobs as they stand under a name"),
+    ("pins", "", "list what is kept: Enter loads as A, Tab into the knobs, Del deletes"),
+    ("unpin", "", "remove A"),
     (
         "export",
         "FILE",
@@ -49,6 +53,9 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
             Ok(theme) => model.theme = theme,
             Err(sentence) => model.fail(sentence),
         },
+        "pin" => pins::keep(model, rest, effects),
+        "pins" => pick(model, Picker::pins),
+        "unpin" => pin::unpin(model),
         "export" | "export!" if rest.is_empty() => model.fail("export needs a file: :export trace.json"),
         "export" | "export!" => {
             effects.push(Effect::Export { path: PathBuf::from(rest), overwrite: name == "export!" });

@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::{PickerKind, TERM_WEIGHT};
 use super::update::{Effect, ask, remake};
-use super::{clipboard, command, knob, layout, pin, select, sweep, tokens};
+use super::{clipboard, command, knob, layout, pin, pins, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -48,6 +48,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
     let mode = model.mode.clone();
     match (mode, event.code) {
         (Mode::Help(_), KeyCode::F(1)) => model.mode = Mode::Normal,
+        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
         (_, KeyCode::Esc) => close(model),
         (overlay @ (Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_)), KeyCode::Char(':')) => {
             open(model, Mode::Command, "");
@@ -111,7 +112,6 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
-        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
         (Mode::Compare(at), code) => match scroll(model, code, at) {
             Some(at) => model.mode = Mode::Compare(at),
             None => match code {
@@ -123,6 +123,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
+        (Mode::Picker(picker), _) if pins::key(model, &picker, event, effects) => {}
         (Mode::Picker(mut picker), code) => match code {
             KeyCode::Enter => choose(model, effects),
             KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
@@ -253,6 +254,8 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
                 }
             }
         }
+        // Its keys are taken before.
+        PickerKind::Pins => {}
         PickerKind::Gold => {
             if let Ok(passage) = item.value.parse() {
                 select::choose(model, passage);

@@ -93,7 +93,7 @@ pub const KEYS: &[Binding] = &[
     all(&["0"], Action::Defaults, "all knobs back to their defaults"),
     all(&["u"], Action::Undo, "undo the last change of a knob"),
     all(&["Ctrl-r"], Action::Redo, "redo it"),
-    all(&["s"], Action::Sweep, "share of the gold kept over α and budget, or w and budget"),
+    all(&["s"], Action::Sweep, "share of the gold kept over two knobs, for this question or for all"),
     all(&["c"], Action::Pin, "pin the settings as A, or clear the pin"),
     all(&["x"], Action::Swap, "swap A and the present settings"),
     all(&["w"], Action::Why, "why the selected passage was kept or dropped"),

@@ -17,6 +17,7 @@ pub mod pane;
 pub mod picker;
 pub mod picture;
 pub mod pin;
+pub mod pins;
 pub mod select;
 pub mod sweep;
 pub mod terminal;

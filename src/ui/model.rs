@@ -11,6 +11,7 @@ use super::list::Rows;
 use super::pane::Pane;
 use super::picker::Picker;
 use super::pin::Pinned;
+use super::sweep::AllQuestions;
 use super::theme::Theme;
 use super::tokens::{Inspected, TokensView};
 use crate::engine::{ModelStatus, Progress};
@@ -19,6 +20,7 @@ use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
+use crate::store::pins::Pins;
 use crate::trace::Trace;
 
 /// Everything on the screen.
@@ -105,8 +107,14 @@ pub struct Model {
     pub sweep: Option<Sweep>,
     /// What is known of the tokens of the context that was shown last.
     pub counted: Option<super::context::Counted>,
+    /// The same for all questions with gold, as far as it is.
+    pub sweep_all: Option<AllQuestions>,
+    /// How many of these were asked for.
+    pub sweeps: u64,
     /// A: pinned settings, with their trace for the question.
     pub pinned: Option<Pinned>,
+    /// Settings that are kept under names.
+    pub pins: Pins,
     /// What would change the fate of the selected passage, for the trace on the screen.
     pub whatifs: Option<Known>,
 }
@@ -229,6 +237,8 @@ pub struct Start {
     pub mouse: bool,
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// Settings that are kept under names, with what is to be said of their file.
+    pub pins: (Pins, Option<String>),
 }
 
 impl Model {
@@ -266,7 +276,7 @@ impl Model {
             why_scroll: 0,
             crossed: BTreeMap::new(),
             joined: Joined::Gold,
-            message: None,
+            message: start.pins.1.clone().map(|text| Message { text, is_error: true }),
             wanted: start.conversation.clone(),
             pending: start.question.clone(),
             chosen: false,
@@ -277,7 +287,10 @@ impl Model {
             replayed: start.replayed,
             sweep: None,
             counted: None,
+            sweep_all: None,
+            sweeps: 0,
             pinned: None,
+            pins: start.pins.0.clone(),
             whatifs: None,
         }
     }

@@ -1,6 +1,7 @@
-//! Something to choose from: conversations, questions, gold, what-ifs. Knows its items and which of them the typed words keep.
+//! Something to choose from: conversations, questions, gold, what-ifs, pins. Knows its items and which of them the typed words keep.
 
 use super::model::Model;
+use super::pins::differences;
 use crate::explain::advice::{knob_name, price};
 use crate::explain::fate::sentence;
 use crate::passage::fold;
@@ -16,6 +17,8 @@ pub struct Picker {
     pub shown: Vec<usize>,
     /// The row under the cursor, among those shown.
     pub at: usize,
+    /// The item that the next press of the same key deletes.
+    pub doomed: Option<String>,
 }
 
 /// What a list offers.
@@ -29,6 +32,8 @@ pub enum PickerKind {
     Gold,
     /// Changes of a knob that turn the fate of the selected passage.
     WhatIfs,
+    /// Settings kept under names.
+    Pins,
 }
 
 impl PickerKind {
@@ -39,6 +44,15 @@ impl PickerKind {
             Self::Questions => "Questions",
             Self::Gold => "Gold",
             Self::WhatIfs => "What would change it",
+            Self::Pins => "Pins",
+        }
+    }
+
+    /// What its keys do, in words.
+    pub fn keys(self) -> &'static str {
+        match self {
+            Self::Pins => "Enter loads as A, Tab into the knobs (B), Del deletes",
+            _ => "type to narrow, Enter chooses",
         }
     }
 }
@@ -60,7 +74,7 @@ pub struct Item {
 impl Picker {
     fn new(kind: PickerKind, items: Vec<Item>) -> Self {
         let shown = (0..items.len()).collect();
-        Self { kind, items, shown, at: 0 }
+        Self { kind, items, shown, at: 0, doomed: None }
     }
 
     /// The conversations of the database; the open one is under the cursor.
@@ -157,8 +171,21 @@ impl Picker {
         Self::new(PickerKind::WhatIfs, items.chain(terms).collect())
     }
 
+    /// The kept pins, each with how it differs from the defaults.
+    pub fn pins(model: &Model) -> Self {
+        let items = model.pins.all().into_iter().map(|pin| {
+            let trouble = pin.trouble.map_or_else(String::new, |trouble| format!("; {trouble}"));
+            Item { detail: format!("{}{trouble}", differences(&pin.settings)), name: pin.name.clone(), value: pin.name }
+        });
+        let mut picker = Self::new(PickerKind::Pins, items.collect());
+        let a = model.pinned.as_ref().and_then(|pinned| pinned.name.as_ref());
+        picker.at = picker.items.iter().position(|item| Some(&item.value) == a).unwrap_or(0);
+        picker
+    }
+
     /// Show only items that hold all typed words.
     pub fn narrow(&mut self, typed: &str) {
+        self.doomed = None;
         let words: Vec<String> = fold(typed).split_whitespace().map(str::to_owned).collect();
         let under = self.chosen().map(|item| item.value.clone());
         let keeps = |item: &Item| {
@@ -172,6 +199,7 @@ impl Picker {
 
     /// Move the cursor.
     pub fn step(&mut self, by: i32) {
+        self.doomed = None;
         self.at = super::step(self.at, by, self.shown.len());
     }
 

@@ -108,6 +108,10 @@ fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &An
             Ok(words) => model.say(words),
             Err(words) => model.fail(words),
         },
+        Effect::SavePin(name) => match model.pins.save(&name) {
+            Ok(notice) => notice.into_iter().for_each(|notice| model.fail(notice)),
+            Err(error) => model.fail(format!("pin '{name}' stays until the program ends only: {error}")),
+        },
         Effect::Suspend => screen.suspend(model.mouse)?,
     }
     Ok(true)

@@ -51,6 +51,8 @@ pub enum Effect {
         /// Whether a file that is there is overwritten.
         overwrite: bool,
     },
+    /// Write the pin of this name to its file, or that it is gone.
+    SavePin(String),
     /// Take the mouse, or give it back.
     Mouse(bool),
     /// Go to the background.
@@ -128,7 +130,7 @@ pub fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Context if model.trace.is_some() => model.mode = Mode::Context(0),
         Action::Context => model.say("there is no context yet: ask a question with i"),
         Action::Tokens => tokens::open(model),
-        Action::Sweep => sweep::open(model, false),
+        Action::Sweep => sweep::open(model, false, false, effects),
         Action::Pin => pin::pin(model),
         Action::Swap => pin::swap(model, effects),
         Action::Compare => model.mode = Mode::Compare(0),
@@ -162,6 +164,8 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         model.say("stopping at the next batch; R goes on");
     } else if pin::stop(model, effects) {
         model.say("A is stopped at the next batch; R goes on");
+    } else if sweep::stop(model, effects) {
+        // What it says is enough.
     } else if !model.rows.filter.is_empty() {
         model.rows.filter = super::list::Filter::default();
         remake(model);
@@ -185,13 +189,15 @@ fn enter(model: &mut Model) {
     }
 }
 
-fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
+/// Open a list, or say why it is empty.
+pub fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
     let picker = make(model);
     if picker.items.is_empty() {
         model.say(match picker.kind {
             PickerKind::Conversations => "no conversation is known yet",
             PickerKind::Questions => "this conversation has no question set: type one with i",
             PickerKind::Gold => "no gold is known: mark a passage with m",
+            PickerKind::Pins => "no pin is kept: :pin NAME keeps the knobs as they stand",
             PickerKind::WhatIfs => "no knob alone turns the fate of this passage",
         });
     } else {
@@ -338,7 +344,10 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             }
             choose(model, effects);
         }
-        Event::Loaded(conversation) => loaded(model, conversation),
+        Event::Loaded(conversation) => {
+            sweep::forget(model, effects);
+            loaded(model, conversation);
+        }
         Event::Marks(marks) => {
             model.marks = marks.into_iter().collect();
             match model.pending.take() {
@@ -365,6 +374,7 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             model.progress = None;
         }
         Event::Pinned { generation, scored } => pin::scored(model, generation, scored),
+        Event::Swept { number, done, total, left, found } => sweep::swept(model, number, (done, total), left, found),
         Event::Inspected { generation, passage, inspection } if generation == model.generation => {
             model.inspection = Some(Inspected { generation, passage, inspection });
             model.inspecting = None;

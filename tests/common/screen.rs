@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use memsift::engine::{Ask, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading, TokenCount};
+use memsift::eval::sweep::{Sweep, sweep};
 use memsift::history::Conversation;
 use memsift::parse::parse_plain;
 use memsift::passage::{PassageSet, Shape};
@@ -130,6 +131,8 @@ pub struct Session {
     pub ask: Option<Ask>,
     /// How far the pretended rankers get.
     pub state: RankerState,
+    /// How many questions of a sweep the pretended engine gets to.
+    pub sweep_answers: usize,
     /// Whether the pretended engine answers for pinned settings.
     pub pinned_answers: bool,
     /// What the pretended models see in a question and a passage; nobody answers without it.
@@ -153,6 +156,7 @@ impl Session {
             theme: Theme::named(theme, glyphs).unwrap(),
             mouse: true,
             replayed: false,
+            pins: (memsift::store::pins::Pins::in_memory(), None),
         };
         let mut session = Self {
             model: Model::new(&start),
@@ -160,6 +164,7 @@ impl Session {
             left: Vec::new(),
             ask: None,
             state: RankerState::Done,
+            sweep_answers: usize::MAX,
             pinned_answers: true,
             inspect: None,
         };
@@ -221,6 +226,25 @@ impl Session {
                 Effect::Send(Job::Pinned(ask)) if self.pinned_answers => {
                     let (generation, scored) = (ask.generation, Some(scored(&ask, RankerState::Done)));
                     effects.extend(update(&mut self.model, Input::Engine(Event::Pinned { generation, scored })));
+                }
+                Effect::Send(Job::Sweep(ask)) if self.sweep_answers > 0 => {
+                    let total = ask.questions.len();
+                    let mut found = Sweep::empty(ask.rows.clone(), ask.columns.clone());
+                    for (at, (text, gold)) in ask.questions.iter().take(self.sweep_answers).enumerate() {
+                        let one = Ask {
+                            generation: 0,
+                            conversation: Arc::clone(&ask.conversation),
+                            text: text.clone(),
+                            gold: gold.clone(),
+                            settings: ask.settings.clone(),
+                        };
+                        let scored = scored(&one, RankerState::Done);
+                        found.add(&sweep(&[scored], &ask.settings, ask.rows.clone(), ask.columns.clone()).unwrap());
+                        let (number, found) = (ask.number, found.clone());
+                        let event = Event::Swept { number, done: at + 1, total, left: None, found };
+                        effects.extend(update(&mut self.model, Input::Engine(event)));
+                    }
+                    self.left.push(Effect::Send(Job::Sweep(ask)));
                 }
                 Effect::Send(Job::Inspect { generation, passage }) if self.inspect.is_some() => {
                     let trace = self.model.trace.as_ref().unwrap();

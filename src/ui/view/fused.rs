@@ -139,9 +139,16 @@ fn line_of(
     let fate = trace.fate(passage);
     let base = theme.style(if fate.is_kept() { Role::Kept } else { Role::Dropped });
     let cursor = if model.selected == Some(passage) { theme.glyphs.selected } else { " " };
+    let turned = a.and_then(|a| match (a.fate(passage).is_kept(), fate.is_kept()) {
+        (false, true) => Some((theme.glyphs.enters, theme.style(Role::Kept))),
+        (true, false) => Some((theme.glyphs.leaves, theme.style(Role::Cut))),
+        _ => None,
+    });
     let sign = match (model.crossed.get(&passage), fate.kind()) {
         (Some(true), _) => "+",
         (Some(false), _) => "-",
+        // Where there is no room for the moves, the gutter has what enters and leaves between A and B.
+        (None, _) if turned.is_some() && !columns.delta => turned.map_or(" ", |(glyph, _)| glyph),
         (None, FateKind::BelowAlpha) => theme.glyphs.alpha,
         (None, FateKind::Duplicate) => "=",
         (None, FateKind::Unscored) => "?",
@@ -163,11 +170,7 @@ fn line_of(
         (format!("{rough}{:>3} ", rank(place)), base),
     ];
     if let Some(a) = a.filter(|_| columns.delta) {
-        let (glyph, style) = match (a.fate(passage).is_kept(), fate.is_kept()) {
-            (false, true) => (theme.glyphs.enters, theme.style(Role::Kept)),
-            (true, false) => (theme.glyphs.leaves, theme.style(Role::Cut)),
-            _ => (" ", base),
-        };
+        let (glyph, style) = turned.unwrap_or((" ", base));
         pieces.push((glyph.to_owned(), style));
         let moved = Move::of(a, trace, passage);
         let style = if moved == Move::By(0) { base } else { theme.style(Role::Changed) };

@@ -16,7 +16,11 @@ pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
         picker.kind.title(),
         picker.shown.len(),
         picker.items.len(),
-        if typed.is_empty() { ": type to narrow, Enter chooses".to_owned() } else { format!(": {typed}") }
+        match &picker.doomed {
+            Some(name) => format!(": Del again deletes '{name}'"),
+            None if typed.is_empty() => format!(": {}", picker.kind.keys()),
+            None => format!(": {typed}"),
+        }
     );
     let wanted = (picker.items.len() as u16).saturating_add(2).clamp(5, buf.area.height.saturating_sub(4).max(5));
     let inside = overlay(model, &title, (buf.area.width.min(130), wanted), buf);
@@ -26,6 +30,7 @@ pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
         PickerKind::Conversations => 28.min(width / 2),
         PickerKind::Gold => 12,
         PickerKind::WhatIfs => 14,
+        PickerKind::Pins => 24.min(width / 2),
     };
     let height = usize::from(inside.height);
     let first = first_visible(picker.at, height);

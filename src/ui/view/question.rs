@@ -63,7 +63,7 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     if let Some(words) = a.map(|a| a.standing(model).words()).filter(|words| !words.is_empty()) {
         pieces.push((format!("{words}  "), theme.style(Role::Notice)));
     }
-    if let (Some(trace), false) = (&model.trace, model.running) {
+    if let Some(trace) = model.trace.as_ref().filter(|_| !model.running) {
         let times = &trace.scored.timings;
         let total = times.parse_ms + times.retrieve_ms + times.colbert_ms + times.ce_ms;
         pieces.push((milliseconds(total), theme.style(Role::Faint)));
@@ -71,6 +71,8 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     if model.running || a.is_some_and(|a| a.is_computing(model)) {
         let words = model.progress.as_ref().map_or_else(|| "working  ".to_owned(), progress);
         pieces.push((format!("{words}Esc stops "), theme.style(Role::Notice)));
+    } else if let Some(all) = model.sweep_all.as_ref().filter(|all| all.running) {
+        pieces.push((format!("sweep {}/{}  Esc stops ", all.done, all.total), theme.style(Role::Notice)));
     } else if model.stopped {
         pieces.push(("stopped, R goes on ".to_owned(), theme.style(Role::Notice)));
     }
