@@ -25,7 +25,7 @@ pub struct RankerArgs {
     /// Bi-encoder: a model's name, its folder, or none [default: the profile's].
     #[arg(long, value_name = "MODEL", env = "MEMSIFT_DENSE")]
     dense: Option<String>,
-    /// How precisely the models are computed: exact, or fast on CPUs that multiply in bf16 [default: exact].
+    /// How precisely encoders are computed: exact (f32), or fast (bf16; needs AVX-512 BF16) [default: exact].
     #[arg(long, value_name = "PRECISION", env = "MEMSIFT_PRECISION")]
     precision: Option<String>,
 }

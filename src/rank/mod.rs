@@ -52,6 +52,17 @@ pub struct ModelId {
     pub precision: Precision,
 }
 
+impl ModelId {
+    /// Name for people, with the precision where it is not exact.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.precision {
+            Precision::Exact => self.name.clone(),
+            other => format!("{} ({})", self.name, other.name()),
+        }
+    }
+}
+
 /// A model that reads question and passage together and gives one score a pair.
 pub trait CrossEncoder: Send + Sync {
     /// Which weights.

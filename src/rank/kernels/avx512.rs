@@ -157,16 +157,15 @@ impl Tile {
         let mut sums = [[_mm512_setzero_ps(); LINES]; M];
         let rows = rows.cast::<i32>();
         for pair in 0..pairs {
-            // SAFETY: the caller vouches for the panel and the rows; lines are aligned, pairs need not be; all vectors
-            // have 512 bits.
+            // SAFETY: the caller vouches for the panel and the rows; lines are aligned, pairs need not be.
             unsafe {
-                let mut weights: [__m512bh; LINES] = [std::mem::transmute(_mm512_setzero_si512()); LINES];
+                let mut weights: [__m512bh; LINES] = [pairs_of(_mm512_setzero_si512()); LINES];
                 for (line, weights) in weights.iter_mut().enumerate() {
-                    *weights = std::mem::transmute(_mm512_load_si512(panel.add(pair * LINES + line).cast()));
+                    *weights = pairs_of(_mm512_load_si512(panel.add(pair * LINES + line).cast()));
                 }
                 for (m, sums) in sums.iter_mut().enumerate() {
                     let both = rows.add(m * pairs + pair).read_unaligned();
-                    let both: __m512bh = std::mem::transmute(_mm512_set1_epi32(both));
+                    let both = pairs_of(_mm512_set1_epi32(both));
                     for (sum, weights) in sums.iter_mut().zip(weights) {
                         *sum = _mm512_dpbf16_ps(*sum, both, weights);
                     }
@@ -195,6 +194,14 @@ impl Tile {
             }
         }
     }
+}
+
+/// 32 numbers of bf16 from the bits of 16 pairs.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pairs_of(bits: __m512i) -> __m512bh {
+    // SAFETY: both have 512 bits, and every pattern is a number.
+    unsafe { std::mem::transmute(bits) }
 }
 
 /// x Φ(x) as [`super::gelu`] computes it.

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use pulp::{Scalar128b, Simd, WithSimd};
+use pulp::{Scalar128b, WithSimd};
 
 /// A set of vector units that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,6 +101,7 @@ pub(in crate::rank) fn wide<R>(work: impl FnOnce() -> R) -> R {
 pub(super) fn dispatch<Op: WithSimd>(operation: Op) -> Op::Output {
     #[cfg(target_arch = "x86_64")]
     {
+        use pulp::Simd;
         use pulp::x86::{V3, V4};
         let kernel = Kernel::current();
         if kernel >= Kernel::Avx512
