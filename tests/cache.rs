@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use memsift::rank::{Cache, CacheKey, ModelId, PairScore};
+use memsift::rank::{Cache, CacheKey, ModelId, PairScore, Precision};
 use memsift::store::import::import_texts;
 use rusqlite::Connection;
 
 fn model() -> ModelId {
-    ModelId { name: "toy".to_owned(), hash: "hash".to_owned() }
+    ModelId { name: "toy".to_owned(), hash: "hash".to_owned(), precision: Precision::Exact }
 }
 
 fn key(text: &str) -> CacheKey {

@@ -10,7 +10,8 @@ use memsift::explain::fate::sentence;
 use memsift::explain::lint::{LintKind, lints};
 use memsift::history::Conversation;
 use memsift::rank::{
-    Cache, CrossEncoder, Gives, ModelId, PairScore, PairTokens, RankError, Side, TextEncoder, TokenPiece, TokenVectors,
+    Cache, CrossEncoder, Gives, ModelId, PairScore, PairTokens, Precision, RankError, Side, TextEncoder, TokenPiece,
+    TokenVectors,
 };
 use memsift::scored::RankerState;
 use memsift::settings::{Overflow, Settings, Truncation};
@@ -50,7 +51,11 @@ struct Said {
 
 impl Said {
     fn new(score: fn(&str) -> f32) -> Self {
-        Self { id: ModelId { name: "said".to_owned(), hash: "0".to_owned() }, score, fails: false }
+        Self {
+            id: ModelId { name: "said".to_owned(), hash: "0".to_owned(), precision: Precision::Exact },
+            score,
+            fails: false,
+        }
     }
 }
 

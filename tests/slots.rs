@@ -9,7 +9,8 @@ use memsift::engine::{Deaf, Listener, Models, Pipeline, RankerChoice, Wish};
 use memsift::history::Conversation;
 use memsift::models::Registry;
 use memsift::rank::{
-    Cache, CrossEncoder, Gives, ModelId, PairScore, PairTokens, RankError, Side, TextEncoder, TokenPiece, TokenVectors,
+    Cache, CrossEncoder, Gives, ModelId, PairScore, PairTokens, Precision, RankError, Side, TextEncoder, TokenPiece,
+    TokenVectors,
 };
 use memsift::scored::{RankerState, Scored};
 use memsift::settings::Settings;
@@ -50,7 +51,7 @@ struct Counting {
 impl Counting {
     fn new(name: &str, gives: Gives) -> Arc<Self> {
         Arc::new(Self {
-            id: ModelId { name: name.to_owned(), hash: format!("hash of {name}") },
+            id: ModelId { name: name.to_owned(), hash: format!("hash of {name}"), precision: Precision::Exact },
             gives,
             texts: AtomicUsize::new(0),
             order: Mutex::new(Vec::new()),

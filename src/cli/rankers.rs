@@ -4,6 +4,10 @@ use super::BadInput;
 use crate::engine::choice::ChoiceError;
 use crate::engine::{RankerChoice, Wish};
 use crate::models::{Registry, models_dir};
+use crate::rank::{Kernel, Precision};
+
+/// The variable that forces a kernel.
+const KERNEL: &str = "MEMSIFT_KERNEL";
 
 /// Which models fill the rankers' slots.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -21,6 +25,9 @@ pub struct RankerArgs {
     /// Bi-encoder: a model's name, its folder, or none [default: the profile's].
     #[arg(long, value_name = "MODEL", env = "MEMSIFT_DENSE")]
     dense: Option<String>,
+    /// How precisely encoders are computed: exact (f32), or fast (bf16; needs AVX-512 BF16) [default: exact].
+    #[arg(long, value_name = "PRECISION", env = "MEMSIFT_PRECISION")]
+    precision: Option<String>,
 }
 
 impl RankerArgs {
@@ -31,15 +38,48 @@ impl RankerArgs {
     pub fn choice(&self) -> anyhow::Result<RankerChoice> {
         let dir = models_dir()?;
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let kernel = std::env::var(KERNEL).ok().filter(|name| !name.is_empty());
+        if let Some(name) = &kernel {
+            force(name)?;
+        }
         let wish = Wish {
             profile: given(&self.profile),
             ce: given(&self.ce),
             colbert: given(&self.colbert),
             dense: given(&self.dense),
+            precision: precision(given(&self.precision).as_deref(), kernel.is_some())?,
         };
         RankerChoice::of(&wish, &Registry::of(&dir)?, &dir).map_err(|error| match error {
             ChoiceError::List(error) => error.into(),
             other => BadInput(other.to_string()).into(),
         })
     }
+}
+
+/// Uses the kernel of this name from now on.
+fn force(name: &str) -> Result<(), BadInput> {
+    if Kernel::named(name).is_some_and(Kernel::force) {
+        return Ok(());
+    }
+    let here = names(Kernel::here().map(Kernel::name));
+    let why = if Kernel::named(name).is_some() { "this CPU does not have it" } else { "there is no such kernel" };
+    Err(BadInput(format!("{KERNEL} is '{name}', but {why}: choose one of {here}")))
+}
+
+/// What a precision means here. A forced kernel may compute fast however slow it is at that.
+fn precision(name: Option<&str>, forced: bool) -> Result<Precision, BadInput> {
+    let Some(name) = name else { return Ok(Precision::default()) };
+    let known = names(Precision::ALL.into_iter().map(Precision::name));
+    match Precision::named(name) {
+        Some(Precision::Fast) if !forced && Precision::quickest() != Precision::Fast => Err(BadInput(format!(
+            "--precision fast is for CPUs with AVX-512 BF16, which this one is not: leave it out, or take '{}'",
+            Precision::Exact.name()
+        ))),
+        Some(precision) => Ok(precision),
+        None => Err(BadInput(format!("there is no precision '{name}': choose one of {known}"))),
+    }
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
 }

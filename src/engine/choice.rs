@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::models::{ModelError, ModelSpec, Registry, Role};
+use crate::rank::Precision;
 
 /// The profile that is used when none is named.
 pub const DEFAULT_PROFILE: &str = "small";
@@ -76,6 +77,8 @@ pub struct Wish {
     pub colbert: Option<String>,
     /// Name or folder of the bi-encoder, or `none`.
     pub dense: Option<String>,
+    /// How precisely all of them are computed.
+    pub precision: Precision,
 }
 
 /// What fills every slot.
@@ -89,6 +92,8 @@ pub struct RankerChoice {
     pub colbert: Chosen,
     /// Sentence vectors.
     pub dense: Chosen,
+    /// How precisely all of them are computed.
+    pub precision: Precision,
 }
 
 /// Why a wish cannot be fulfilled; one sentence.
@@ -155,6 +160,7 @@ impl RankerChoice {
             ce: choose(SlotName::Ce, &wish.ce, &set.ce)?,
             colbert: choose(SlotName::Colbert, &wish.colbert, &set.colbert)?,
             dense: choose(SlotName::Dense, &wish.dense, &set.dense)?,
+            precision: wish.precision,
         })
     }
 

@@ -47,7 +47,7 @@ pub fn inspect(
     passage: &str,
 ) -> Inspection {
     let matrix = colbert.map_err(str::to_owned).and_then(|model| {
-        let name = model.model().name.clone();
+        let name = model.model().label();
         if !model.gives().tokens {
             return Err(format!("'{name}' gives one vector a text and none a token: there is no matrix"));
         }
@@ -62,7 +62,7 @@ fn read_pair(model: &dyn CrossEncoder, question: &str, passage: &str) -> Result<
     let tokens = model.tokens(question, passage).map_err(|error| error.to_string())?;
     let scores = model.score(question, &[passage]).map_err(|error| error.to_string())?;
     let score = scores.first().copied().ok_or_else(|| "the model gave no score".to_owned())?;
-    Ok(PairReading { model: model.model().name.clone(), max_tokens: model.max_tokens(), tokens, score })
+    Ok(PairReading { model: model.model().label(), max_tokens: model.max_tokens(), tokens, score })
 }
 
 /// The answer to [`super::Job::Inspect`]; `None` when its question is no longer the one that was asked last.

@@ -95,7 +95,7 @@ impl Base {
             let Chosen::Listed(spec) = choice.slot(slot) else { continue };
             if let Some(name) = base_of(spec) {
                 loaded.entry(name.to_owned()).or_insert_with(|| {
-                    let model = MiniLm::load(&choice.dir.join(name));
+                    let model = MiniLm::load_as(&choice.dir.join(name), choice.precision);
                     model.map(Arc::new).map_err(|error| error.to_string())
                 });
             }
@@ -123,14 +123,16 @@ fn load_ce(choice: &RankerChoice, base: &Base) -> Slot<dyn CrossEncoder> {
         let adapted = SmallCrossEncoder::on(base.as_ref().map_err(Clone::clone)?);
         return adapted.map(|model| Arc::new(model) as _).map_err(|error| error.to_string());
     }
-    from_folder(choice, SlotName::Ce, SequenceClassifier::load).map(|model| model as _)
+    from_folder(choice, SlotName::Ce, |folder| SequenceClassifier::load_as(folder, choice.precision))
+        .map(|model| model as _)
 }
 
 fn load_colbert(choice: &RankerChoice, base: &Base) -> Slot<dyn TextEncoder> {
     installed(choice, SlotName::Colbert)?;
     match &choice.colbert {
         Chosen::Listed(spec) if base.get(spec).is_some() => shared(base, spec),
-        _ => from_folder(choice, SlotName::Colbert, ColBert::load).map(|model| model as _),
+        _ => from_folder(choice, SlotName::Colbert, |folder| ColBert::load_as(folder, choice.precision))
+            .map(|model| model as _),
     }
 }
 
@@ -142,7 +144,8 @@ fn load_dense(choice: &RankerChoice, base: &Base) -> Slot<dyn TextEncoder> {
         _ => None,
     };
     let prefixes = prefixes.map(|spec| Prefixes { question: spec.question, passage: spec.passage });
-    from_folder(choice, SlotName::Dense, |folder| BiEncoder::load(folder, prefixes)).map(|model| model as _)
+    from_folder(choice, SlotName::Dense, |folder| BiEncoder::load_as(folder, prefixes, choice.precision))
+        .map(|model| model as _)
 }
 
 fn shared(base: &Base, spec: &ModelSpec) -> Slot<dyn TextEncoder> {

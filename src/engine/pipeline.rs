@@ -307,7 +307,7 @@ fn waiting(model_or_reason: Result<&ModelId, &String>) -> Ranker {
 }
 
 fn model(id: &ModelId) -> Model {
-    Model { name: id.name.clone(), hash: id.hash.clone() }
+    Model { name: id.label(), hash: id.hash.clone() }
 }
 
 fn millis(since: Instant) -> f64 {

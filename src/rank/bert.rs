@@ -17,11 +17,12 @@ use super::weights::{Table, Weights};
 const ROWS_A_PASS: usize = 512;
 
 /// The weights of an encoder.
+#[derive(Clone)]
 pub(super) struct Bert {
-    embeddings: Arc<Embeddings>,
-    layers: Vec<Layer>,
-    heads: usize,
-    eps: f32,
+    pub embeddings: Arc<Embeddings>,
+    pub layers: Vec<Layer>,
+    pub heads: usize,
+    pub eps: f32,
 }
 
 /// What the families call the parts of a layer, and what they start from.
@@ -37,7 +38,7 @@ pub(super) struct Naming {
 }
 
 /// What tokens start from. Adapters leave it alone, so an adapted encoder shares it with its base.
-struct Embeddings {
+pub(super) struct Embeddings {
     hidden: usize,
     words: Table,
     /// Empty when the family has none.
@@ -49,6 +50,7 @@ struct Embeddings {
 }
 
 /// One layer; query, key and value are one matrix, because they read the same rows.
+#[derive(Clone)]
 pub(super) struct Layer {
     pub attention: Linear,
     pub attention_out: Linear,
@@ -61,6 +63,7 @@ pub(super) struct Layer {
 }
 
 /// A linear layer: weight out x in, bias out.
+#[derive(Clone)]
 pub(super) struct Linear {
     pub weight: Tensor,
     pub bias: Vec<f32>,
@@ -120,16 +123,6 @@ impl Bert {
         Self { embeddings: Arc::clone(&self.embeddings), layers, heads: self.heads, eps: self.eps }
     }
 
-    /// The layers, for an adapter to build on.
-    pub(super) fn layers(&self) -> &[Layer] {
-        &self.layers
-    }
-
-    /// The layers, to be completed by a family that needs more.
-    pub(super) fn layers_mut(&mut self) -> &mut [Layer] {
-        &mut self.layers
-    }
-
     /// Sends some texts through all layers: those whose rows start at `start` with these relative bounds.
     fn pass(&self, rows: &Rows, start: usize, texts: Texts<'_>, keep: Keep) -> candle_core::Result<Vec<f32>> {
         let hidden = self.hidden();
@@ -169,7 +162,13 @@ impl Encoder for Bert {
 }
 
 impl Embeddings {
-    fn rows(&self, rows: &Rows, start: usize, bounds: &[usize], eps: f32) -> candle_core::Result<Vec<f32>> {
+    /// Numbers a token.
+    pub(super) fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    /// Normed rows of the tokens of texts that start at `start`, with these bounds from there.
+    pub(super) fn rows(&self, rows: &Rows, start: usize, bounds: &[usize], eps: f32) -> candle_core::Result<Vec<f32>> {
         let h = self.hidden;
         let mut out = Vec::with_capacity(bounds.last().copied().unwrap_or(0) * h);
         for text in bounds.windows(2) {

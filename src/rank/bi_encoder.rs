@@ -12,7 +12,7 @@ use super::kernels::{mean, unit};
 use super::modules::{Module, modules};
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::sha256;
-use super::{Gives, ModelId, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
+use super::{Gives, ModelId, Precision, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
 
 /// A bi-encoder, loaded.
 pub struct BiEncoder {
@@ -43,12 +43,20 @@ struct Pooling {
 }
 
 impl BiEncoder {
+    /// [`BiEncoder::load_as`], exact.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load(folder: &Path, prefixes: Option<Prefixes>) -> Result<Self, RankError> {
+        Self::load_as(folder, prefixes, Precision::Exact)
+    }
+
     /// Reads the model's folder. The name is the folder's. `prefixes` overrules those that the folder names.
     ///
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
-    pub fn load(folder: &Path, prefixes: Option<Prefixes>) -> Result<Self, RankError> {
-        let network = Network::load(folder)?;
+    pub fn load_as(folder: &Path, prefixes: Option<Prefixes>, precision: Precision) -> Result<Self, RankError> {
+        let network = Network::load(folder, precision)?;
         let mut pooling = None;
         for module in modules(folder)? {
             match module {
@@ -76,7 +84,7 @@ impl BiEncoder {
         };
         let settings = format!("{} {mean} {:?} {:?}", network.hash, prefixes.question, prefixes.passage);
         Ok(Self {
-            id: ModelId { name: network.name, hash: sha256(settings.as_bytes()) },
+            id: ModelId { name: network.name, hash: sha256(settings.as_bytes()), precision: network.precision },
             max_tokens: network.max_tokens.min(limit),
             tokenizer: network.tokenizer,
             encoder: network.encoder,

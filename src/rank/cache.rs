@@ -13,7 +13,7 @@ use half::slice::HalfFloatSliceExt;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
-use super::{ModelId, PairScore, Side, TokenVectors};
+use super::{ModelId, PairScore, Precision, Side, TokenVectors};
 
 /// Marks the file as ours (`msft` in ASCII).
 const APPLICATION: i32 = 0x6d73_6674;
@@ -44,13 +44,13 @@ impl CacheKey {
             Side::Question => "question",
             Side::Passage => "passage",
         };
-        Self::digest(&[side, &model.hash, &max_tokens.to_string(), text])
+        Self::digest(&[side, &model.hash, &settings(model, max_tokens), text])
     }
 
     /// Score of a pair, cut at `max_tokens`.
     #[must_use]
     pub fn pair(model: &ModelId, max_tokens: usize, question: &str, text: &str) -> Self {
-        Self::digest(&["pair", &model.hash, &max_tokens.to_string(), question, text])
+        Self::digest(&["pair", &model.hash, &settings(model, max_tokens), question, text])
     }
 
     fn digest(parts: &[&str]) -> Self {
@@ -61,6 +61,14 @@ impl CacheKey {
             hasher.update(part.as_bytes());
         }
         Self(hasher.finalize().into())
+    }
+}
+
+/// What beside weights and texts decides a result. Exact ones are filed as they were before there were others.
+fn settings(model: &ModelId, max_tokens: usize) -> String {
+    match model.precision {
+        Precision::Exact => max_tokens.to_string(),
+        other => format!("{max_tokens} {}", other.name()),
     }
 }
 

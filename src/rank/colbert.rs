@@ -17,7 +17,7 @@ use super::kernels::unit;
 use super::modules::{Module, modules};
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256, sha256_of};
-use super::{Gives, ModelId, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
+use super::{Gives, ModelId, Precision, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
 
 /// A late-interaction model, loaded.
 pub struct ColBert {
@@ -82,12 +82,20 @@ fn yes() -> bool {
 const SETTINGS: [&str; 2] = ["artifact.metadata", "config_sentence_transformers.json"];
 
 impl ColBert {
+    /// [`ColBert::load_as`], exact.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load(folder: &Path) -> Result<Self, RankError> {
+        Self::load_as(folder, Precision::Exact)
+    }
+
     /// Reads the model's folder. The name is the folder's.
     ///
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
-    pub fn load(folder: &Path) -> Result<Self, RankError> {
-        let network = Network::load(folder)?;
+    pub fn load_as(folder: &Path, precision: Precision) -> Result<Self, RankError> {
+        let network = Network::load(folder, precision)?;
         let [stanford, pylate] = SETTINGS.map(|name| folder.join(name));
         let (tokenizer, longest) = (&network.tokenizer, network.max_tokens);
         let mut fingerprint = network.hash.clone();
@@ -125,7 +133,7 @@ impl ColBert {
             .map_err(|error| RankError::Model { path: folder.join("model.safetensors"), reason: words(&error) })?;
         let read = std::fs::read(&settings).map_err(|source| RankError::Read { path: settings, source })?;
         fingerprint.push_str(&sha256(&read));
-        let id = ModelId { name: network.name, hash: sha256(fingerprint.as_bytes()) };
+        let id = ModelId { name: network.name, hash: sha256(fingerprint.as_bytes()), precision: network.precision };
         Ok(Self { id, tokenizer: network.tokenizer, encoder: network.encoder, projections, dim, layout })
     }
 

@@ -3,14 +3,15 @@
 
 use std::path::Path;
 
-use super::RankError;
 use super::bert::{ATTENTION, Bert, Naming};
 use super::config::{Config, Family, read_json_if_there};
 use super::error::words;
 use super::modernbert::ModernBert;
+use super::packed::PackedBert;
 use super::relative;
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256_of, weights_file};
+use super::{Precision, RankError};
 
 /// Turns tokens into hidden states.
 pub(super) trait Encoder: Send + Sync {
@@ -42,6 +43,8 @@ pub(super) struct Network {
     pub weights: Weights<'static>,
     /// SHA-256 of the weights.
     pub hash: String,
+    /// What was wanted, or exact where the family has nothing else.
+    pub precision: Precision,
 }
 
 impl Network {
@@ -49,14 +52,15 @@ impl Network {
     ///
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
-    pub(super) fn load(folder: &Path) -> Result<Self, RankError> {
+    pub(super) fn load(folder: &Path, precision: Precision) -> Result<Self, RankError> {
         let config = Config::load(folder)?;
         let unsupported = |reason| RankError::Unsupported { path: folder.join("config.json"), reason };
         let family = config.family().map_err(unsupported)?;
+        let precision = if family == Family::ModernBert { Precision::Exact } else { precision };
         let path = weights_file(folder)?;
         let read = || {
             let weights = Weights::open(&path)?.below(family.prefix());
-            let encoder = encoder(&config, family, &weights)
+            let encoder = encoder(&config, family, precision, &weights)
                 .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
             Ok::<_, RankError>((weights, encoder))
         };
@@ -72,6 +76,7 @@ impl Network {
             encoder,
             weights: weights.whole(),
             hash: hash?,
+            precision,
         })
     }
 }
@@ -99,20 +104,32 @@ fn longest(folder: &Path, positions: usize) -> Result<usize, RankError> {
     Ok(if limit < positions as f64 { limit as usize } else { positions })
 }
 
-fn encoder(config: &Config, family: Family, weights: &Weights<'_>) -> candle_core::Result<Box<dyn Encoder>> {
-    Ok(match family {
-        Family::Bert | Family::Roberta => Box::new(Bert::load(config, weights, &naming(config, family))?),
-        Family::DebertaV2 => {
-            let mut bert = Bert::load(config, weights, &naming(config, family))?;
-            if config.relative_attention {
-                for (layer, positions) in bert.layers_mut().iter_mut().zip(relative::load(config, weights)?) {
-                    layer.relative = Some(positions);
-                }
-            }
-            Box::new(bert)
+fn encoder(
+    config: &Config,
+    family: Family,
+    precision: Precision,
+    weights: &Weights<'_>,
+) -> candle_core::Result<Box<dyn Encoder>> {
+    if family == Family::ModernBert {
+        return Ok(Box::new(ModernBert::load(config, weights)?));
+    }
+    let mut bert = Bert::load(config, weights, &naming(config, family))?;
+    if family == Family::DebertaV2 && config.relative_attention {
+        for (layer, positions) in bert.layers.iter_mut().zip(relative::load(config, weights)?) {
+            layer.relative = Some(positions);
         }
-        Family::ModernBert => Box::new(ModernBert::load(config, weights)?),
-    })
+    }
+    bert.at(precision)
+}
+
+impl Bert {
+    /// The encoder at a precision.
+    pub(super) fn at(self, precision: Precision) -> candle_core::Result<Box<dyn Encoder>> {
+        Ok(match precision {
+            Precision::Exact => Box::new(self),
+            Precision::Fast => Box::new(PackedBert::of(self)?),
+        })
+    }
 }
 
 /// What BERT's relatives call their parts.

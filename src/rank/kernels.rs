@@ -4,9 +4,19 @@
 //! Loops are written over fixed-size lanes so that the compiler turns them into vector instructions. The two
 //! transcendental functions are polynomials for the same reason; their error is below that of the f32 sums around them.
 
+mod attention;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+pub(super) mod bf16;
+mod path;
+
 use std::ops::Range;
 
 use rayon::prelude::*;
+
+pub(super) use attention::attention;
+pub use path::Kernel;
+pub(super) use path::wide;
 
 /// Lanes of the inner loops.
 pub(super) const LANES: usize = 16;
@@ -218,115 +228,6 @@ pub(super) struct Attention<'a> {
     pub width: usize,
 }
 
-/// Scaled dot-product attention inside each text. Returns a row a query, `heads` x `width`.
-pub(super) fn attention(input: Attention<'_>) -> Vec<f32> {
-    let Attention { query, key, value, texts, first_only, heads, width } = input;
-    let hidden = heads * width;
-    let total = if first_only { texts.len() } else { texts.bounds.last().copied().unwrap_or(0) };
-    let mut out = vec![0.0; total * hidden];
-    let mut tasks = Vec::with_capacity(texts.len());
-    let mut rest = out.as_mut_slice();
-    for (queries, keys) in texts.rows(first_only) {
-        let (mine, others) = rest.split_at_mut(queries.len() * hidden);
-        rest = others;
-        tasks.push((queries, keys, mine));
-    }
-    tasks.into_par_iter().for_each_init(Scratch::default, |scratch, (queries, keys, out)| {
-        for head in 0..heads {
-            wide(
-                #[inline(always)]
-                || scratch.head(query, key, value, queries.clone(), keys.clone(), head, width, out, hidden),
-            );
-        }
-    });
-    out
-}
-
-/// Buffers of one head of one text.
-#[derive(Default)]
-struct Scratch {
-    /// Keys, transposed: `width` x tokens rounded up to whole lanes.
-    keys: Vec<f32>,
-    /// Values: tokens x `width` rounded up to whole lanes.
-    values: Vec<f32>,
-    /// Weights of one query: tokens rounded up to whole lanes.
-    weights: Vec<f32>,
-}
-
-impl Scratch {
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
-    fn head(
-        &mut self,
-        query: Columns<'_>,
-        key: Columns<'_>,
-        value: Columns<'_>,
-        queries: Range<usize>,
-        tokens: Range<usize>,
-        head: usize,
-        width: usize,
-        out: &mut [f32],
-        hidden: usize,
-    ) {
-        let n = tokens.len();
-        let padded = n.next_multiple_of(LANES);
-        let padded_width = width.next_multiple_of(LANES);
-        self.keys.clear();
-        self.keys.resize(width * padded, 0.0);
-        self.values.clear();
-        self.values.resize(n * padded_width, 0.0);
-        self.weights.clear();
-        self.weights.resize(padded, 0.0);
-        let (key_bias, value_bias) = (key.head_bias(head, width), value.head_bias(head, width));
-        for (j, token) in tokens.enumerate() {
-            let row = key.head(token, head, width).iter().zip(key_bias);
-            for (column, (x, b)) in self.keys.chunks_exact_mut(padded).zip(row) {
-                if let Some(place) = column.get_mut(j) {
-                    *place = x + b;
-                }
-            }
-            let row = value.head(token, head, width).iter().zip(value_bias);
-            if let Some(place) = self.values.get_mut(j * padded_width..(j + 1) * padded_width) {
-                for (place, (x, b)) in place.iter_mut().zip(row) {
-                    *place = x + b;
-                }
-            }
-        }
-        let scale = 1.0 / (width as f32).sqrt();
-        let query_bias = query.head_bias(head, width);
-        for (out, row) in out.chunks_exact_mut(hidden).zip(queries) {
-            let query = query.head(row, head, width);
-            for (tile, place) in self.weights.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-                let mut lanes = [0.0; LANES];
-                for ((column, x), b) in self.keys.chunks_exact(padded).zip(query).zip(query_bias) {
-                    let x = (x + b) * scale;
-                    if let Some(keys) = column.as_chunks::<LANES>().0.get(tile) {
-                        for (lane, k) in lanes.iter_mut().zip(keys) {
-                            *lane += x * k;
-                        }
-                    }
-                }
-                *place = lanes;
-            }
-            let total = softmax(&mut self.weights, n);
-            let Some(out) = out.get_mut(head * width..(head + 1) * width) else { continue };
-            for (tile, place) in out.chunks_mut(LANES).enumerate() {
-                let mut lanes = [0.0; LANES];
-                for (row, w) in self.values.chunks_exact(padded_width).zip(&self.weights) {
-                    if let Some(values) = row.as_chunks::<LANES>().0.get(tile) {
-                        for (lane, v) in lanes.iter_mut().zip(values) {
-                            *lane += w * v;
-                        }
-                    }
-                }
-                for (place, lane) in place.iter_mut().zip(lanes) {
-                    *place = lane / total;
-                }
-            }
-        }
-    }
-}
-
 /// Turns the first `n` scores into e^(score - best), the padding behind them into 0, and returns their sum.
 #[inline(always)]
 pub(super) fn softmax(scores: &mut [f32], n: usize) -> f32 {
@@ -352,12 +253,6 @@ pub(super) fn softmax(scores: &mut [f32], n: usize) -> f32 {
         padding.fill(0.0);
     }
     total.iter().sum()
-}
-
-/// Runs a loop compiled for the widest vectors that this CPU has.
-#[inline(always)]
-pub(super) fn wide<R>(work: impl FnOnce() -> R) -> R {
-    work()
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use super::config::{Config, Family};
 use super::encoder::{Encoder, Keep, folder_name, naming};
 use super::error::words;
 use super::kernels::unit;
+use super::packed::PackedBert;
 use super::tokenizer::{ModelTokenizer, Rows};
 use super::weights::{Weights, sha256_of, weights_file};
-use super::{Gives, ModelId, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
+use super::{Gives, ModelId, Precision, RankError, Side, TextEncoder, TokenPiece, TokenVectors};
 
 /// Longest text in tokens, specials included: what the model's sentence vectors were trained with.
 const MAX_TOKENS: usize = 256;
@@ -21,15 +22,25 @@ pub struct MiniLm {
     id: ModelId,
     max_tokens: usize,
     pub(super) tokenizer: Arc<ModelTokenizer>,
+    /// What an adapter builds on, whatever the precision.
     pub(super) bert: Bert,
+    packed: Option<PackedBert>,
 }
 
 impl MiniLm {
+    /// [`MiniLm::load_as`], exact.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load(folder: &Path) -> Result<Self, RankError> {
+        Self::load_as(folder, Precision::Exact)
+    }
+
     /// Reads `model.safetensors`, `tokenizer.json` and `config.json` from the model's folder.
     ///
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
-    pub fn load(folder: &Path) -> Result<Self, RankError> {
+    pub fn load_as(folder: &Path, precision: Precision) -> Result<Self, RankError> {
         let config = Config::load(folder)?;
         let tokenizer = ModelTokenizer::load(&folder.join("tokenizer.json"))?;
         let path = weights_file(folder)?;
@@ -38,9 +49,14 @@ impl MiniLm {
                 .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })
         };
         let (bert, hash) = rayon::join(read, || sha256_of(&path));
-        let (bert, id) = (bert?, ModelId { name: folder_name(folder), hash: hash? });
+        let bert = bert?;
+        let packed = (precision == Precision::Fast)
+            .then(|| PackedBert::of(bert.clone()))
+            .transpose()
+            .map_err(|error| RankError::Model { path: path.clone(), reason: words(&error) })?;
+        let id = ModelId { name: folder_name(folder), hash: hash?, precision };
         let max_tokens = MAX_TOKENS.min(config.max_position_embeddings);
-        Ok(Self { id, max_tokens, tokenizer: Arc::new(tokenizer), bert })
+        Ok(Self { id, max_tokens, tokenizer: Arc::new(tokenizer), bert, packed })
     }
 }
 
@@ -68,7 +84,10 @@ impl TextEncoder for MiniLm {
             let ids = self.tokenizer.ids(text)?;
             clipped.push(self.tokenizer.push_single(&ids, self.max_tokens, &mut rows));
         }
-        let hidden = self.bert.forward(&rows, Keep::All)?;
+        let hidden = match &self.packed {
+            Some(packed) => packed.forward(&rows, Keep::All)?,
+            None => self.bert.forward(&rows, Keep::All)?,
+        };
         let dim = self.dim();
         let texts = rows.bounds.windows(2).zip(clipped);
         Ok(texts

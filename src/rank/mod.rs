@@ -17,7 +17,9 @@ mod maxsim;
 mod minilm;
 mod modernbert;
 mod modules;
+mod packed;
 mod pair_tokens;
+mod precision;
 mod relative;
 mod sequence_classifier;
 mod small_cross_encoder;
@@ -29,21 +31,36 @@ pub use cache::{Cache, CacheInfo, CacheKey};
 pub use colbert::ColBert;
 pub(crate) use encoder::folder_name;
 pub use error::RankError;
+pub use kernels::Kernel;
 pub use matrix::Matrix;
 pub use maxsim::{MaxSim, PassageScore, PassageVectors, TokenMatch, cosine, maxsim, maxsim_matches};
 pub use minilm::MiniLm;
 pub use pair_tokens::{PairPart, PairTokens};
+pub use precision::Precision;
 pub use sequence_classifier::SequenceClassifier;
 pub use small_cross_encoder::SmallCrossEncoder;
 pub use tokenizer::TokenPiece;
 
-/// Which weights computed something.
+/// Which weights computed something, and how precisely.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelId {
     /// Name for people.
     pub name: String,
     /// SHA-256 of the weights (for an adapter: of the base's SHA-256 and the adapter's bytes), hexadecimal.
     pub hash: String,
+    /// What the weights were rounded to. Scores of two precisions are never mixed.
+    pub precision: Precision,
+}
+
+impl ModelId {
+    /// Name for people, with the precision where it is not exact.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self.precision {
+            Precision::Exact => self.name.clone(),
+            other => format!("{} ({})", self.name, other.name()),
+        }
+    }
 }
 
 /// A model that reads question and passage together and gives one score a pair.

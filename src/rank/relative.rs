@@ -12,6 +12,7 @@ use super::kernels::{Attention, Columns, LANES, Norm, dot, softmax, wide};
 use super::weights::Weights;
 
 /// The projections of all distances in one layer. They depend on weights alone, so they are computed once.
+#[derive(Clone)]
 pub(super) struct RelativePositions {
     /// Distances as keys, a row a bucket; `None` when content does not look at positions.
     keys: Option<Vec<f32>>,

@@ -12,7 +12,7 @@ use super::encoder::{Encoder, Keep, Network};
 use super::error::words;
 use super::kernels::{Norm, dot, gelu, mean};
 use super::tokenizer::{ModelTokenizer, Rows};
-use super::{CrossEncoder, ModelId, PairScore, PairTokens, RankError};
+use super::{CrossEncoder, ModelId, PairScore, PairTokens, Precision, RankError};
 
 /// Tokens that a passage keeps even beside a question that fills the model.
 const LEAST_PASSAGE_TOKENS: usize = 16;
@@ -53,12 +53,20 @@ enum Activation {
 }
 
 impl SequenceClassifier {
+    /// [`SequenceClassifier::load_as`], exact.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load(folder: &Path) -> Result<Self, RankError> {
+        Self::load_as(folder, Precision::Exact)
+    }
+
     /// Reads `config.json`, `tokenizer.json` and `model.safetensors` from the model's folder. The name is the folder's.
     ///
     /// # Errors
     /// [`RankError::Read`], [`RankError::Model`] and [`RankError::Unsupported`] name the file.
-    pub fn load(folder: &Path) -> Result<Self, RankError> {
-        let network = Network::load(folder)?;
+    pub fn load_as(folder: &Path, precision: Precision) -> Result<Self, RankError> {
+        let network = Network::load(folder, precision)?;
         let config_path = folder.join("config.json");
         let weights_path = folder.join("model.safetensors");
         let head = Head::load(&network).map_err(|error| match error {
@@ -66,7 +74,7 @@ impl SequenceClassifier {
             HeadError::Weights(error) => RankError::Model { path: weights_path, reason: words(&error) },
         })?;
         Ok(Self {
-            id: ModelId { name: network.name, hash: network.hash },
+            id: ModelId { name: network.name, hash: network.hash, precision: network.precision },
             max_tokens: network.max_tokens.min(MAX_TOKENS),
             tokenizer: Arc::new(network.tokenizer),
             encoder: network.encoder,

@@ -22,7 +22,7 @@ static ADAPTER: &[u8] = include_bytes!("small_cross_encoder/small-cross-encoder.
 pub struct SmallCrossEncoder(SequenceClassifier);
 
 impl SmallCrossEncoder {
-    /// Merges the adapter into a loaded base.
+    /// Merges the adapter into a loaded base, at the base's precision.
     ///
     /// # Errors
     /// [`RankError::WrongBase`] when the base has other weights than the adapter was trained on,
@@ -42,7 +42,7 @@ impl SmallCrossEncoder {
         }
         let scale = f64::from(alpha) / f64::from(rank);
         let hash = sha256(format!("{wanted} {}", sha256(ADAPTER)).as_bytes());
-        let id = ModelId { name: "small-cross-encoder".to_owned(), hash };
+        let id = ModelId { name: "small-cross-encoder".to_owned(), hash, precision: base.model().precision };
         Self::merge(base, &adapter, id, scale, max as usize).map_err(|error| damaged(words(&error)))
     }
 
@@ -79,7 +79,7 @@ impl SmallCrossEncoder {
                 relative: None,
             })
         };
-        let layers = base.bert.layers().iter().enumerate().map(layer).collect::<candle_core::Result<Vec<_>>>()?;
+        let layers = base.bert.layers.iter().enumerate().map(layer).collect::<candle_core::Result<Vec<_>>>()?;
         let &[classifier_bias] = adapter.numbers("classifier.bias")?.as_slice() else {
             bail!("its head has more than one output");
         };
@@ -89,7 +89,7 @@ impl SmallCrossEncoder {
             id,
             max_tokens,
             tokenizer: Arc::clone(&base.tokenizer),
-            encoder: Box::new(base.bert.with_layers(layers)),
+            encoder: base.bert.with_layers(layers).at(base.model().precision)?,
             head: Head::bert(pooler, adapter.numbers("classifier.weight")?, classifier_bias),
         }))
     }
