@@ -2,7 +2,7 @@
 //! same as once. Knows files, transactions and the order of work; the formats are in files of their own.
 
 mod beam;
-mod draft;
+pub(in crate::store) mod draft;
 mod evidence;
 mod jsonl;
 mod locomo;
@@ -147,8 +147,8 @@ impl Target {
         let blank = match fs::metadata(path) {
             Ok(meta) if meta.len() == 0 && meta.is_file() => false,
             // Looked at the way a reader does: a database of another program is not to be touched.
-            Ok(_) => match open::open(path) {
-                Ok(_) | Err(StoreError::OlderSchema { .. }) => false,
+            Ok(_) => match open::open(path).and_then(|opened| open::check_schema(path, &opened.connection)) {
+                Ok(()) | Err(StoreError::OlderSchema { .. }) => false,
                 Err(fault) => return Err(fault),
             },
             Err(cause) if cause.kind() == ErrorKind::NotFound => {
