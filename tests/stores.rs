@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use memsift::history::Conversation;
-use memsift::store::{Store, StoreError, Verdict};
+use memsift::store::{Mapping, Reading, Store, StoreError, Verdict};
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
 
@@ -409,6 +409,66 @@ fn turns_stored_again_are_counted() {
     assert_eq!((talks[0].turns.len(), verdict.repeated_turns), (3, 2));
 }
 
+// ---- schemas that nobody described ----
+
+const OWN: &str = "CREATE TABLE messages (id, thread, author, body, created);
+    INSERT INTO messages VALUES ('b', 't1', 'Ben', 'How is the view?', 1777712460), ('a', 't1', 'Ana', 'I moved to Porto.', 1777712400),
+    ('c', 't2', 'Ana', 'Later.', 1777799999), ('d', 't1', 'system', 'Ana joined', 1777712401);";
+
+#[test]
+fn a_table_of_messages_opens_through_guesses_that_are_shown() {
+    let (_folder, path) = made(OWN);
+    let (talks, verdict) = read_at(&path);
+    assert_eq!(talks.iter().map(|talk| talk.id.as_str()).collect::<Vec<_>>(), ["t1", "t2"]);
+    assert_eq!(
+        (texts(&talks[0]), speakers(&talks[0])),
+        (vec!["I moved to Porto.", "How is the view?"], vec!["Ana", "Ben"])
+    );
+    assert_eq!(talks[0].turns[0].time.store(), "2026-05-02T09:00:00Z");
+    assert_eq!(left_out(&verdict), [("system prompt", 1)]);
+    let want = "columns: turns=messages,text=body,speaker=author,time=created,conversation=thread,id=id";
+    assert!(verdict.guesses.iter().any(|guess| guess == want), "{verdict}");
+    assert!(verdict.guesses.iter().any(|guess| guess == "created: seconds since 1970, UTC"), "{verdict}");
+}
+
+#[test]
+fn a_mapping_of_the_user_comes_before_guesses() {
+    let (_folder, path) = made(OWN);
+    let open = |map: &str| {
+        let map = Some(Mapping::read(map).unwrap());
+        Store::open_as(&path, &Reading { map, ..Reading::default() })
+    };
+    let store = open("turns=messages,text=body,speaker=id,session=thread").unwrap();
+    let talk = store.load("messages").unwrap();
+    assert_eq!(
+        talk.sessions.iter().map(|session| (session.id.as_str(), session.turns.len())).collect::<Vec<_>>(),
+        [("t1", 3), ("t2", 1)]
+    );
+    assert_eq!(speakers(&talk), ["a", "d", "b", "c"]);
+    for (map, want) in [
+        ("text=body", "names no table"),
+        ("turns=notes,text=body", "there is no table 'notes'"),
+        ("turns=messages,text=words", "has no column 'words', it has id, thread, author"),
+    ] {
+        let text = open(map).unwrap_err().to_string();
+        assert!(text.contains(want), "{text}");
+    }
+}
+
+#[test]
+fn json_in_a_column_says_who_speaks_and_a_gap_can_be_set() {
+    let (_folder, path) = made(
+        r#"CREATE TABLE log (n INTEGER PRIMARY KEY, ts TEXT, content TEXT); INSERT INTO log (ts, content) VALUES
+        ('2026-05-02T09:00:00Z', '{"role": "user", "content": "I moved."}'),
+        ('2026-05-02T11:00:00Z', '{"role": "assistant", "content": [{"type": "text", "text": "Noted."}]}');"#,
+    );
+    let (talks, _) = read_at(&path);
+    assert_eq!((texts(&talks[0]), speakers(&talks[0])), (vec!["I moved.", "Noted."], vec!["user", "assistant"]));
+    assert_eq!(talks[0].sessions.len(), 1);
+    let reading = Reading { gap_hours: Some(1.5), ..Reading::default() };
+    assert_eq!(Store::open_as(&path, &reading).unwrap().load("log").unwrap().sessions.len(), 2);
+}
+
 // ---- what cannot be read ----
 
 #[test]
@@ -427,6 +487,10 @@ fn pickles_and_encrypted_messages_are_named() {
     assert!(text.contains("encrypted message"), "{text}");
 }
 
+fn named(store: &str) -> Reading {
+    Reading { store: Some(store.to_owned()), ..Reading::default() }
+}
+
 #[test]
 fn two_programs_in_one_database_are_asked_about() {
     let (_folder, path) = made(&format!(
@@ -436,9 +500,9 @@ fn two_programs_in_one_database_are_asked_about() {
     ));
     let error = Store::open(&path).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("--store langchain or --store whatsapp"), "{error}");
-    let store = Store::open_as(&path, Some("whatsapp")).unwrap();
+    let store = Store::open_as(&path, &named("whatsapp")).unwrap();
     assert_eq!(store.load("ana@x").unwrap().turns[0].text, "hello");
-    let error = Store::open_as(&path, Some("icq")).unwrap_err();
+    let error = Store::open_as(&path, &named("icq")).unwrap_err();
     assert!(matches!(error, StoreError::NoSuchStore { .. }) && error.to_string().contains("whatsapp"), "{error}");
 }
 
@@ -449,7 +513,7 @@ fn a_recognised_database_without_messages_and_an_unknown_one_are_told_apart() {
     assert!(text.contains("Open WebUI") && text.contains("no messages yet"), "{text}");
     let (_folder, path) = made("CREATE TABLE recipes (id, dish);");
     let text = Store::open(&path).unwrap_err().to_string();
-    assert!(text.contains("recipes") && text.contains("Open WebUI") && text.contains("memsift import"), "{text}");
+    assert!(text.contains("recipes") && text.contains("Open WebUI") && text.contains("--map turns="), "{text}");
 }
 
 #[test]

@@ -80,8 +80,8 @@ pub enum StoreError {
     /// A healthy SQLite database of another program.
     #[error(
         "'{path}' is a SQLite database, but neither memsift's nor one of the chat stores that are recognised ({}); its \
-         tables: {tables}: export the conversations to one of the formats that `memsift import` understands ({}) and \
-         import them into a new file",
+         tables: {tables}: say which table holds the turns with --map turns=TABLE,text=COLUMN,speaker=COLUMN, or export \
+         the conversations to one of the formats that `memsift import` understands ({})",
         super::adapter::known(),
         super::import::FORMATS
     )]
@@ -117,6 +117,14 @@ pub enum StoreError {
         path: PathBuf,
         /// Their names.
         stores: String,
+    },
+    /// A mapping that does not fit the database.
+    #[error("'{path}' cannot be read by --map: {what}")]
+    BadMap {
+        /// The database.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
     },
     /// A store that is not known.
     #[error("there is no store '{name}': choose one of {known}")]

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-pub use adapter::Verdict;
+pub use adapter::{Mapping, Reading, Verdict};
 pub use error::StoreError;
 
 use crate::history::{Conversation, ConversationSummary};
@@ -40,11 +40,11 @@ pub struct Store {
 impl Store {
     /// Open a database. Every way in which this can fail has its own [`StoreError`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_as(path, None)
+        Self::open_as(path, &Reading::default())
     }
 
-    /// [`Store::open`], taken for the database of the program `wanted` where one is named.
-    pub fn open_as(path: &Path, wanted: Option<&str>) -> Result<Self, StoreError> {
+    /// [`Store::open`] for a database of which the user says how it is read.
+    pub fn open_as(path: &Path, reading: &Reading) -> Result<Self, StoreError> {
         let opened = open::open(path)?;
         let mut store = Self {
             path: path.to_owned(),
@@ -54,7 +54,7 @@ impl Store {
             foreign: None,
             _copy: opened.copy,
         };
-        store.recognise(wanted)?;
+        store.recognise(reading)?;
         store.fingerprint = match &store.foreign {
             Some(foreign) => foreign.fingerprint.clone(),
             None => store.fingerprint_now()?,
@@ -63,10 +63,10 @@ impl Store {
     }
 
     /// memsift's own database, or another program's; anything else is refused.
-    fn recognise(&mut self, wanted: Option<&str>) -> Result<(), StoreError> {
+    fn recognise(&mut self, reading: &Reading) -> Result<(), StoreError> {
         let (application, _) = schema::identity(&self.connection).map_err(|cause| self.explain(&cause))?;
         if application != schema::APPLICATION_ID {
-            let found = adapter::Foreign::recognise(&self.path, &self.connection, wanted);
+            let found = adapter::Foreign::recognise(&self.path, &self.connection, reading);
             self.foreign = found.map_err(|trouble| self.trouble(trouble))?;
         }
         match &self.foreign {

@@ -8,9 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::super::{StoreError, hex};
 use super::assemble::{GAP_HOURS, assemble};
+use super::generic::Generic;
 use super::tables::Tables;
 use super::verdict::{Notes, Verdict};
-use super::{ADAPTERS, Adapter, Db, Listed};
+use super::{ADAPTERS, Adapter, Db, Listed, Reading};
 use crate::history::{Conversation, ConversationSummary};
 use crate::moment::Moment;
 
@@ -18,9 +19,24 @@ use crate::moment::Moment;
 /// the list counts rows.
 const READ_THROUGH: u64 = 32 << 20;
 
+/// Who reads it.
+enum Reader {
+    Known(&'static dyn Adapter),
+    Mapped(Generic),
+}
+
+impl Reader {
+    fn get(&self) -> &dyn Adapter {
+        match self {
+            Self::Known(adapter) => *adapter,
+            Self::Mapped(generic) => generic,
+        }
+    }
+}
+
 /// A database of another program.
 pub(in crate::store) struct Foreign {
-    adapter: &'static dyn Adapter,
+    reader: Reader,
     version: String,
     listed: Vec<Listed>,
     summaries: Vec<ConversationSummary>,
@@ -31,7 +47,7 @@ pub(in crate::store) struct Foreign {
 
 impl std::fmt::Debug for Foreign {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "Foreign({})", self.adapter.name())
+        write!(to, "Foreign({})", self.reader.get().name())
     }
 }
 
@@ -55,8 +71,14 @@ impl From<StoreError> for Trouble {
 
 impl Foreign {
     /// Recognise a database; `None` when no adapter does.
-    pub fn recognise(path: &Path, connection: &Connection, wanted: Option<&str>) -> Result<Option<Self>, Trouble> {
+    pub fn recognise(path: &Path, connection: &Connection, reading: &Reading) -> Result<Option<Self>, Trouble> {
         let db = Db { connection, tables: Tables::of(connection)? };
+        let wanted = reading.store.as_deref();
+        if let Some(map) = &reading.map {
+            let generic =
+                Generic::mapped(&db, map).map_err(|what| StoreError::BadMap { path: path.to_owned(), what })?;
+            return Self::of(path, &db, Reader::Mapped(generic), reading).map(Some);
+        }
         if let Some(name) = wanted.filter(|name| !ADAPTERS.iter().any(|adapter| adapter.name() == *name)) {
             let known = ADAPTERS.iter().map(|adapter| adapter.name()).collect::<Vec<_>>().join(", ");
             return Err(StoreError::NoSuchStore { name: name.to_owned(), known }.into());
@@ -78,18 +100,32 @@ impl Foreign {
             let names: Vec<&str> = candidates.iter().map(|(adapter, ..)| adapter.name()).collect();
             return Err(StoreError::SeveralStores { path: path.to_owned(), stores: names.join(" or --store ") }.into());
         }
-        let Some((adapter, version, listed)) = candidates.pop() else { return Ok(None) };
+        if let Some((adapter, ..)) = candidates.pop() {
+            return Self::of(path, &db, Reader::Known(adapter), reading).map(Some);
+        }
+        match wanted {
+            Some(_) => Ok(None),
+            None => match Generic::guess(&db)? {
+                Some(generic) => Self::of(path, &db, Reader::Mapped(generic), reading).map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn of(path: &Path, db: &Db<'_>, reader: Reader, reading: &Reading) -> Result<Self, Trouble> {
+        let version = reader.get().recognise(db)?.unwrap_or_default();
+        let listed = reader.get().list(db)?;
         let mut foreign = Self {
-            adapter,
+            reader,
             // It may repeat names of tables, which are text from outside.
             version: super::super::clean::clean_line(&version, &mut 0).into_owned(),
             listed: unique(listed),
             summaries: Vec::new(),
-            gap_hours: GAP_HOURS,
+            gap_hours: reading.gap_hours.unwrap_or(GAP_HOURS),
             fingerprint: String::new(),
         };
-        foreign.summarise(path, &db)?;
-        Ok(Some(foreign))
+        foreign.summarise(path, db)?;
+        Ok(foreign)
     }
 
     /// The list of conversations: those that have a turn.
@@ -112,12 +148,12 @@ impl Foreign {
         for talk in &self.listed {
             tally.add(&self.read(&db, talk, &mut notes)?);
         }
-        Ok(tally.verdict(self.adapter.name(), self.adapter.title(), &self.version, notes))
+        Ok(tally.verdict(self.reader.get().name(), self.reader.get().title(), &self.version, notes))
     }
 
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> Result<Conversation, Trouble> {
         let mut own = Notes::default();
-        let said = self.adapter.read(db, talk, &mut own)?;
+        let said = self.reader.get().read(db, talk, &mut own)?;
         let built = assemble(talk, said, self.gap_hours, &mut own)?;
         notes.add(own);
         Ok(built)
@@ -129,7 +165,7 @@ impl Foreign {
             hash.update(words.as_bytes());
             hash.update(b"\n");
         };
-        add(self.adapter.name());
+        add(self.reader.get().name());
         let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
         let mut notes = Notes::default();
         let mut summaries = Vec::new();
@@ -151,7 +187,7 @@ impl Foreign {
         }
         self.fingerprint = hex(&hash.finalize());
         if summaries.is_empty() {
-            let (path, store) = (path.to_owned(), self.adapter.title().to_owned());
+            let (path, store) = (path.to_owned(), self.reader.get().title().to_owned());
             let reasons = match notes.left_out.is_empty() {
                 true => "it has no messages yet".to_owned(),
                 false => {

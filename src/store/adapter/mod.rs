@@ -7,6 +7,7 @@ mod clock;
 mod content;
 mod cursor;
 mod foreign;
+mod generic;
 mod google_adk;
 mod goose;
 mod hermes;
@@ -28,6 +29,7 @@ mod zed;
 use rusqlite::Connection;
 
 pub(super) use foreign::{Foreign, Tally, Trouble};
+pub use generic::Mapping;
 pub(super) use verdict::Notes;
 pub use verdict::Verdict;
 
@@ -72,6 +74,17 @@ const ADAPTERS: &[&dyn Adapter] = &[
 pub(super) fn known() -> String {
     let titles: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.title()).collect();
     titles.join(", ")
+}
+
+/// How to read a database when it does not speak for itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Take it for the database of this program.
+    pub store: Option<String>,
+    /// Read it by this mapping, whatever it looks like.
+    pub map: Option<Mapping>,
+    /// A pause of so many hours begins a session where the store has none; 6 when not said.
+    pub gap_hours: Option<f64>,
 }
 
 /// An open database and what tables it has.

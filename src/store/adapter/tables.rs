@@ -45,6 +45,11 @@ impl Tables {
         self.0.keys().map(String::as_str).filter(|table| self.has(table, columns))
     }
 
+    /// The tables by name.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// The columns of a table.
     pub fn columns(&self, table: &str) -> &[String] {
         self.0.get(table).map(Vec::as_slice).unwrap_or_default()
