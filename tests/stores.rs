@@ -329,11 +329,11 @@ fn a_tree_is_walked_from_where_the_user_stands() {
 #[test]
 fn langchain_is_told_by_the_shape_of_its_json_whatever_the_names() {
     let (_folder, path) = made(
-        r#"CREATE TABLE my_talks (id INTEGER PRIMARY KEY, thread_id TEXT, message TEXT);
+        r#"CREATE TABLE my_talks (id INTEGER PRIMARY KEY, thread_id INTEGER, message TEXT);
         INSERT INTO my_talks (thread_id, message) VALUES
-        ('t', '{"type": "system", "data": {"content": "Be brief."}}'),
-        ('t', '{"type": "human", "data": {"content": [{"type": "text", "text": "I moved"}, {"type": "image_url"}, {"type": "text", "text": "to Porto."}], "name": "Ana"}}'),
-        ('t', '{"type": "ai", "data": {"content": "Noted."}}'), ('t', 'broken');"#,
+        (7, '{"type": "system", "data": {"content": "Be brief."}}'),
+        (7, '{"type": "human", "data": {"content": [{"type": "text", "text": "I moved"}, {"type": "image_url"}, {"type": "text", "text": "to Porto."}], "name": "Ana"}}'),
+        (7, '{"type": "ai", "data": {"content": "Noted."}}'), (7, 'broken');"#,
     );
     let (talks, verdict) = read_at(&path);
     assert_eq!(

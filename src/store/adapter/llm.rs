@@ -44,8 +44,10 @@ impl Adapter for Llm {
     fn list(&self, db: &Db<'_>) -> rusqlite::Result<Vec<Listed>> {
         let mut listed = Vec::new();
         if Self::has_pairs(db) {
-            let sql = "SELECT c.id, c.name, count(*) FROM conversations c JOIN responses r ON r.conversation_id = c.id
-                       GROUP BY c.id ORDER BY min(r.datetime_utc), c.id";
+            // A response that belongs to no conversation is listed, too.
+            let sql = "SELECT coalesce(r.conversation_id, ''), c.name, count(*) FROM responses r
+                       LEFT JOIN conversations c ON c.id = r.conversation_id
+                       GROUP BY 1 ORDER BY min(r.datetime_utc), 1";
             for row in db.rows(sql, [])? {
                 let talk = Listed::new(row.words(0), row.text(1), row.count(2) * 2);
                 listed.push(Listed { key: format!("pairs {}", talk.id), ..talk });
@@ -74,7 +76,7 @@ impl Adapter for Llm {
 /// Each row is two turns.
 fn pairs(db: &Db<'_>, id: &str, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
     let sql = format!(
-        "SELECT id, prompt, response, datetime_utc, {} FROM responses WHERE conversation_id = ?1
+        "SELECT id, prompt, response, datetime_utc, {} FROM responses WHERE coalesce(conversation_id, '') = ?1
          ORDER BY datetime_utc, id",
         db.tables.or_null("responses", "system")
     );
