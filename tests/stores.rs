@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use memsift::history::Conversation;
+use memsift::store::import::{import, import_texts};
 use memsift::store::{Mapping, Reading, Store, StoreError, Verdict};
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
@@ -304,6 +305,60 @@ fn mem0_has_its_talks_and_its_facts() {
     ];
     assert_eq!((talks[2].id.as_str(), texts(&talks[2])), ("facts", want.to_vec()));
     assert_eq!((verdict.conversations, verdict.turns), (3, 15));
+}
+
+// ---- exports, which are imported ----
+
+#[test]
+fn exports_of_chat_programs_become_the_same_talks() {
+    let Some(data) = shared("../chat_exports") else { return };
+    let people = [["Ines", "Helper"]; 2];
+    let rows = [
+        (vec!["chatgpt_conversations.json"], ["kayak-trip", "sourdough-log"], ROLES),
+        (vec!["claude_ai_conversations.json"], ["kayak-trip", "sourdough-log"], ROLES),
+        (vec!["telegram_result.json"], ["1000", "1001"], people),
+        (vec!["discordchatexporter_kayak-trip.json", "discordchatexporter_sourdough-log.json"], ["500", "501"], people),
+    ];
+    for (names, ids, who) in rows {
+        let files: Vec<_> = names.iter().map(|name| data.join(name)).collect();
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("m.db");
+        let report = import(&files, &path, &mut |_| {}).unwrap();
+        println!("{report}");
+        let (talks, _) = read_at(&path);
+        holds_both(&talks, ids, who);
+        // The export of Discord writes local time with its offset.
+        let east = if names.len() == 2 { 7_200 } else { 0 };
+        for (talk, began) in talks.iter().zip([KAYAK_BEGAN, BREAD_BEGAN]) {
+            assert_eq!(times(talk), (0..6).map(|at| Some(began + east + 61 * at)).collect::<Vec<_>>(), "{names:?}");
+        }
+        assert_eq!(talks[0].title.as_deref(), Some("Kayak trip planning"));
+        assert!(import(&files, &path, &mut |_| {}).unwrap().unchanged());
+    }
+}
+
+#[test]
+fn an_exported_tree_is_walked_from_its_current_node() {
+    let node = |id: &str, parent: &str, role: &str, text: &str, more: &str| {
+        format!(
+            r#""{id}": {{"parent": "{parent}", "message": {{"author": {{"role": "{role}"}}, "content": {{"content_type": "text", "parts": ["{text}", {{"image": 1}}]}}{more}}}}}"#
+        )
+    };
+    let nodes = [
+        node("a", "root", "user", "Where is Ana?", ""),
+        node("b", "a", "assistant", "In Rome.", ""),
+        node("c", "a", "assistant", "search", r#", "recipient": "browser""#),
+        node("d", "c", "tool", "result", ""),
+        node("e", "d", "assistant", "In Porto.", r#", "create_time": null"#),
+    ];
+    let text = format!(r#"[{{"title": "T", "id": "x", "current_node": "e", "mapping": {{{}}}}}]"#, nodes.join(", "));
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("m.db");
+    let report = import_texts(&[("c.json", text.as_str())], &path, &mut |_| {}).unwrap();
+    let (talks, _) = read_at(&path);
+    assert_eq!(texts(&talks[0]), ["Where is Ana?", "In Porto."]);
+    let skipped: Vec<_> = report.files[0].skipped.iter().map(|row| row.reason.as_str()).collect();
+    assert_eq!(skipped, ["message to a tool, or no text", "on another branch", "tool result"]);
 }
 
 // ---- databases made here ----

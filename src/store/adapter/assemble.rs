@@ -19,6 +19,11 @@ pub(super) fn assemble(
     gap_hours: f64,
     notes: &mut Notes,
 ) -> Result<Conversation, StoreError> {
+    draft(talk, said, gap_hours, notes).build(&talk.id, &mut Seen::default())
+}
+
+/// Turns in their sessions, each with an id of its own.
+pub(in crate::store) fn draft(talk: &Listed, said: Vec<Said>, gap_hours: f64, notes: &mut Notes) -> Draft {
     let before = said.len();
     let said: Vec<Said> = said.into_iter().filter(|turn| !turn.text.trim().is_empty()).collect();
     notes.leave_some("without text", before - said.len());
@@ -54,8 +59,7 @@ pub(super) fn assemble(
         ids.insert(id.clone());
         session.turns.push(DraftTurn { id, speaker: turn.speaker, text: turn.text, caption: None, time: turn.time });
     }
-    let draft = Draft { id: talk.id.clone(), title: talk.title.clone(), sessions, questions: Vec::new() };
-    draft.build(&talk.id, &mut Seen::default())
+    Draft { id: talk.id.clone(), title: talk.title.clone(), sessions, questions: Vec::new() }
 }
 
 fn session_of(id: String, place: usize) -> DraftSession {

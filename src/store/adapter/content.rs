@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// The words of a message: text blocks joined by line feeds; calls, results, reasoning and images give none.
-pub(super) fn text(content: &Value) -> String {
+pub(in crate::store) fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {
@@ -28,12 +28,12 @@ fn block(value: &Value) -> String {
 }
 
 /// A field as text; empty when it is none.
-pub(super) fn string(value: &Value, field: &str) -> String {
+pub(in crate::store) fn string(value: &Value, field: &str) -> String {
     value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// Who speaks, by the role that programs write; `None` for what is no talk (system, tool, developer).
-pub(super) fn speaker(role: &str) -> Option<&'static str> {
+pub(in crate::store) fn speaker(role: &str) -> Option<&'static str> {
     match role {
         "user" | "human" | "HumanMessage" => Some("user"),
         "assistant" | "ai" | "model" | "AIMessage" | "AIMessageChunk" | "agent" => Some("assistant"),
@@ -42,7 +42,7 @@ pub(super) fn speaker(role: &str) -> Option<&'static str> {
 }
 
 /// Why a row of this role is left out.
-pub(super) fn no_talk(role: &str) -> String {
+pub(in crate::store) fn no_talk(role: &str) -> String {
     match role {
         "system" | "developer" | "SystemMessage" => "system prompt".to_owned(),
         "tool" | "function" | "ToolMessage" | "FunctionMessage" => "tool result".to_owned(),

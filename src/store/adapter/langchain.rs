@@ -55,7 +55,8 @@ impl Adapter for Langchain {
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
         let Some((table, session)) = find(db)? else { return Ok(Vec::new()) };
         let (table, session) = (quoted(&table), quoted(&session));
-        let sql = format!("SELECT id, message FROM {table} WHERE coalesce(CAST({session} AS TEXT), '') = ?1 ORDER BY id");
+        let sql =
+            format!("SELECT id, message FROM {table} WHERE coalesce(CAST({session} AS TEXT), '') = ?1 ORDER BY id");
         let mut said = Vec::new();
         notes.guess("times: the store keeps none, the order is that of the ids");
         for row in db.rows(&sql, [&talk.key])? {

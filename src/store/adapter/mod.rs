@@ -2,9 +2,9 @@
 //! database's own tables are known to its adapter only.
 
 mod anythingllm;
-mod assemble;
+pub(super) mod assemble;
 mod clock;
-mod content;
+pub(super) mod content;
 mod cursor;
 mod foreign;
 mod generic;
@@ -118,7 +118,7 @@ pub(super) struct Said {
 }
 
 impl Listed {
-    fn new(id: String, title: Option<String>, rows: usize) -> Self {
+    pub fn new(id: String, title: Option<String>, rows: usize) -> Self {
         Self { key: id.clone(), id, title: title.filter(|title| !title.trim().is_empty()), rows }
     }
 }
