@@ -79,8 +79,10 @@ pub enum StoreError {
     },
     /// A healthy SQLite database of another program.
     #[error(
-        "'{path}' is a SQLite database, but not memsift's (its tables: {tables}): export the conversations to one of \
-         the formats that `memsift import` understands ({}) and import them into a new file",
+        "'{path}' is a SQLite database, but neither memsift's nor one of the chat stores that are recognised ({}); its \
+         tables: {tables}: say which table holds the turns with --map turns=TABLE,text=COLUMN,speaker=COLUMN, or export \
+         the conversations to one of the formats that `memsift import` understands ({})",
+        super::adapter::known(),
         super::import::FORMATS
     )]
     WrongSchema {
@@ -97,6 +99,40 @@ pub enum StoreError {
     NoTables {
         /// The database.
         path: PathBuf,
+    },
+    /// A chat database that is recognised and has nothing to read.
+    #[error("'{path}' is a database of {store}, but no turn can be read from it: {reasons}")]
+    NothingReadable {
+        /// The database.
+        path: PathBuf,
+        /// Whose it is.
+        store: String,
+        /// What it has instead.
+        reasons: String,
+    },
+    /// The tables of two programs in one database.
+    #[error("'{path}' looks like the database of more than one program: choose with --store {stores}")]
+    SeveralStores {
+        /// The database.
+        path: PathBuf,
+        /// Their names.
+        stores: String,
+    },
+    /// A mapping that does not fit the database.
+    #[error("'{path}' cannot be read by --map: {what}")]
+    BadMap {
+        /// The database.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
+    /// A store that is not known.
+    #[error("there is no store '{name}': choose one of {known}")]
+    NoSuchStore {
+        /// The name asked for.
+        name: String,
+        /// The names that are known.
+        known: String,
     },
     /// Written by a memsift that knows more than this one.
     #[error("'{path}' was written by a newer memsift (schema {found}, this one knows {known}): update memsift")]

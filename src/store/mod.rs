@@ -1,6 +1,8 @@
-//! The store: memsift's own SQLite database of histories, opened so that nothing of the user's is ever changed. Knows
-//! how to open and read; [`import`] alone writes, and only to databases that it was told to write.
+//! The store: SQLite databases of histories, memsift's own and those of other programs, opened so that nothing of the
+//! user's is ever changed. Knows how to open and read; [`import`] alone writes, and only to databases that it was told
+//! to write.
 
+mod adapter;
 pub mod clean;
 mod error;
 pub mod import;
@@ -16,11 +18,12 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
+pub use adapter::{Mapping, Reading, Verdict};
 pub use error::StoreError;
 
 use crate::history::{Conversation, ConversationSummary};
 
-/// A memsift database, open for reading only.
+/// A database of histories, open for reading only: memsift's own, or one that an adapter recognises by its tables.
 ///
 /// The file and its folder stay byte for byte as they were: no journal, `-wal` or `-shm` appears beside it. When that
 /// cannot be promised, or another process is in the middle of a change, a private copy is read instead and
@@ -31,6 +34,7 @@ pub struct Store {
     notices: Vec<String>,
     fingerprint: String,
     connection: Connection,
+    foreign: Option<adapter::Foreign>,
     /// Declared after the connection, so that the copy is removed when nothing reads it any more.
     _copy: Option<open::Snapshot>,
 }
@@ -38,26 +42,85 @@ pub struct Store {
 impl Store {
     /// Open a database. Every way in which this can fail has its own [`StoreError`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_as(path, &Reading::default())
+    }
+
+    /// [`Store::open`] for a database of which the user says how it is read.
+    pub fn open_as(path: &Path, reading: &Reading) -> Result<Self, StoreError> {
         let opened = open::open(path)?;
         let mut store = Self {
             path: path.to_owned(),
             notices: opened.notices,
             fingerprint: String::new(),
             connection: opened.connection,
+            foreign: None,
             _copy: opened.copy,
         };
-        store.fingerprint = store.fingerprint_now()?;
+        store.recognise(reading)?;
+        store.fingerprint = match &store.foreign {
+            Some(foreign) => foreign.fingerprint.clone(),
+            None => store.fingerprint_now()?,
+        };
         Ok(store)
+    }
+
+    /// memsift's own database, or another program's; anything else is refused.
+    fn recognise(&mut self, reading: &Reading) -> Result<(), StoreError> {
+        let (application, _) = schema::identity(&self.connection).map_err(|cause| self.explain(&cause))?;
+        if application != schema::APPLICATION_ID {
+            let found = adapter::Foreign::recognise(&self.path, &self.connection, reading);
+            self.foreign = found.map_err(|trouble| self.trouble(trouble))?;
+        }
+        match &self.foreign {
+            None => open::check_schema(&self.path, &self.connection),
+            Some(foreign) if foreign.is_rough() => {
+                let notice = "the database is large: the list counts rows, and turns and words when one is opened";
+                self.notices.push(notice.to_owned());
+                Ok(())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// What the database was taken for and everything that was found in it; reads all of it.
+    pub fn verdict(&self) -> Result<Verdict, StoreError> {
+        let mut verdict = match &self.foreign {
+            Some(foreign) => foreign.verdict(&self.connection).map_err(|trouble| self.trouble(trouble))?,
+            None => {
+                let mut tally = adapter::Tally::default();
+                for row in self.summaries()? {
+                    tally.add(&self.load(&row.id)?);
+                }
+                tally.verdict("memsift", "memsift", &format!("schema {}", schema::VERSION), adapter::Notes::default())
+            }
+        };
+        verdict.notices.clone_from(&self.notices);
+        Ok(verdict)
+    }
+
+    fn trouble(&self, trouble: adapter::Trouble) -> StoreError {
+        match trouble {
+            adapter::Trouble::Store(error) => error,
+            adapter::Trouble::Sqlite(cause) => self.explain(&cause),
+        }
     }
 
     /// All conversations, in the order in which they were imported.
     pub fn summaries(&self) -> Result<Vec<ConversationSummary>, StoreError> {
+        if let Some(foreign) = &self.foreign {
+            return Ok(foreign.summaries().to_vec());
+        }
         read::summaries(&self.connection).map_err(|cause| self.explain(&cause))
     }
 
     /// One conversation with its questions and gold.
     pub fn load(&self, conversation_id: &str) -> Result<Conversation, StoreError> {
-        let found = read::conversation(&self.connection, conversation_id).map_err(|cause| self.explain(&cause))?;
+        let found = match &self.foreign {
+            Some(foreign) => {
+                foreign.load(&self.connection, conversation_id).map_err(|trouble| self.trouble(trouble))?
+            }
+            None => read::conversation(&self.connection, conversation_id).map_err(|cause| self.explain(&cause))?,
+        };
         match found {
             Some(conversation) => Ok(conversation),
             None => Err(StoreError::NoSuchConversation {
@@ -70,7 +133,8 @@ impl Store {
 
     /// What the database holds, as 64 hexadecimal digits: SHA-256 over the id, the digest and the counts of every
     /// conversation and over the questions that were attached later. Copying, moving, vacuuming or importing the same files again does not change it; other turns,
-    /// times or imported questions do. Rows edited by hand without a new digest are not noticed.
+    /// times or imported questions do. Rows edited by hand without a new digest are not noticed. Of another program's
+    /// database it covers every turn, or the list alone when the database is large.
     pub fn fingerprint(&self) -> String {
         self.fingerprint.clone()
     }

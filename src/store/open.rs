@@ -58,7 +58,6 @@ pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
         }
         Err(cause) => return Err(explain(path, &connection, &cause)),
     }
-    check_schema(path, &connection)?;
     Ok(Opened { connection, notices: Vec::new(), copy: None })
 }
 
@@ -68,7 +67,6 @@ fn open_copy(path: &Path, notice: String) -> Result<Opened, StoreError> {
     let connection =
         Connection::open_with_flags(copy.database(), flags).map_err(|cause| StoreError::from_sqlite(path, &cause))?;
     prepare(&connection).map_err(|cause| explain(path, &connection, &cause))?;
-    check_schema(path, &connection)?;
     Ok(Opened { connection, notices: vec![notice], copy: Some(copy) })
 }
 
@@ -80,7 +78,7 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Refuse what is not a memsift database of a schema known here.
-fn check_schema(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+pub(super) fn check_schema(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let read = |cause: rusqlite::Error| explain(path, connection, &cause);
     let (application, version) = schema::identity(connection).map_err(read)?;
     let path = path.to_owned();

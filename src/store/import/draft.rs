@@ -12,7 +12,7 @@ use crate::moment::Moment;
 
 /// A conversation as the source has it.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(in crate::store) struct Draft {
     pub id: String,
     pub title: Option<String>,
     pub sessions: Vec<DraftSession>,
@@ -20,7 +20,7 @@ pub(super) struct Draft {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct DraftSession {
+pub(in crate::store) struct DraftSession {
     pub id: String,
     pub number: u32,
     pub time: Moment,
@@ -28,7 +28,7 @@ pub(super) struct DraftSession {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct DraftTurn {
+pub(in crate::store) struct DraftTurn {
     pub id: String,
     pub speaker: String,
     pub text: String,
@@ -38,7 +38,7 @@ pub(super) struct DraftTurn {
 }
 
 #[derive(Debug, Default, Clone)]
-pub(super) struct DraftQuestion {
+pub(in crate::store) struct DraftQuestion {
     /// `None`: the next free `q1`, `q2` …
     pub id: Option<String>,
     pub text: String,
@@ -51,7 +51,7 @@ pub(super) struct DraftQuestion {
 
 /// What was seen while building.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(in crate::store) struct Seen {
     pub made_visible: u64,
     pub unread_times: usize,
     pub good: usize,
@@ -121,7 +121,7 @@ impl Draft {
 
 impl DraftQuestion {
     /// The question of a history whose turns are in `index`.
-    pub fn build(self, id: String, index: &Index<'_>, seen: &mut Seen) -> Question {
+    pub(in crate::store::import) fn build(self, id: String, index: &Index<'_>, seen: &mut Seen) -> Question {
         let evidence: Vec<String> = self.evidence.iter().map(|raw| line(raw, seen)).collect();
         let resolved = match self.gold {
             None => index.resolve(&evidence),

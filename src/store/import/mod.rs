@@ -2,7 +2,11 @@
 //! same as once. Knows files, transactions and the order of work; the formats are in files of their own.
 
 mod beam;
-mod draft;
+mod chat;
+mod chatgpt;
+mod claude_ai;
+mod discord;
+pub(in crate::store) mod draft;
 mod evidence;
 mod jsonl;
 mod locomo;
@@ -12,6 +16,7 @@ mod recognise;
 mod report;
 mod sink;
 mod source;
+mod telegram;
 mod write;
 
 use std::fs;
@@ -30,7 +35,8 @@ use sink::Sink;
 use source::Source;
 
 /// The formats that can be imported, for messages and help.
-pub const FORMATS: &str = "LoCoMo, REALTALK, LongMemEval, BEAM and memsift's own JSONL";
+pub const FORMATS: &str = "LoCoMo, REALTALK, LongMemEval, BEAM, exports of ChatGPT, Claude.ai, Telegram and DiscordChatExporter, and memsift's \
+    own JSONL";
 
 /// How long to wait for another process that writes to the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -147,8 +153,8 @@ impl Target {
         let blank = match fs::metadata(path) {
             Ok(meta) if meta.len() == 0 && meta.is_file() => false,
             // Looked at the way a reader does: a database of another program is not to be touched.
-            Ok(_) => match open::open(path) {
-                Ok(_) | Err(StoreError::OlderSchema { .. }) => false,
+            Ok(_) => match open::open(path).and_then(|opened| open::check_schema(path, &opened.connection)) {
+                Ok(()) | Err(StoreError::OlderSchema { .. }) => false,
                 Err(fault) => return Err(fault),
             },
             Err(cause) if cause.kind() == ErrorKind::NotFound => {
@@ -196,6 +202,10 @@ impl Target {
             Format::LongmemevalEvidence => longmemeval::import_evidence(&mut sink)?,
             Format::Beam => beam::import(&mut sink)?,
             Format::Jsonl => jsonl::import(&mut sink)?,
+            Format::Chatgpt => chatgpt::import(&mut sink)?,
+            Format::ClaudeAi => claude_ai::import(&mut sink)?,
+            Format::Telegram => telegram::import(&mut sink)?,
+            Format::Discord => discord::import(&mut sink)?,
         }
         let (report, changed) = sink.finish();
         if changed {

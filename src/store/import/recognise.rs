@@ -26,6 +26,14 @@ pub enum Format {
     Beam,
     /// memsift's own lines of turns and questions.
     Jsonl,
+    /// ChatGPT's account export.
+    Chatgpt,
+    /// Claude.ai's account export.
+    ClaudeAi,
+    /// Telegram Desktop's export.
+    Telegram,
+    /// One channel from DiscordChatExporter.
+    Discord,
 }
 
 impl Format {
@@ -39,6 +47,10 @@ impl Format {
             Self::LongmemevalEvidence => "LongMemEval evidence",
             Self::Beam => "BEAM",
             Self::Jsonl => "JSONL",
+            Self::Chatgpt => "ChatGPT export",
+            Self::ClaudeAi => "Claude.ai export",
+            Self::Telegram => "Telegram export",
+            Self::Discord => "Discord export",
         }
     }
 
@@ -56,8 +68,20 @@ impl Format {
         if has("conversation") && any(&["sample_id", "qa"]) {
             return Some(Self::Locomo);
         }
+        if has("mapping") && any(&["current_node", "conversation_id", "title"]) {
+            return Some(Self::Chatgpt);
+        }
+        if has("chat_messages") {
+            return Some(Self::ClaudeAi);
+        }
         if outline.array {
             return None;
+        }
+        if has("channel") && has("messages") {
+            return Some(Self::Discord);
+        }
+        if has("chats") || (has("messages") && has("type") && has("id")) {
+            return Some(Self::Telegram);
         }
         if has("sessions") && any(&["conversation", "questions"]) {
             Some(Self::Beam)
@@ -116,6 +140,10 @@ mod tests {
             (r#"{"conversation": "b", "sessions": [], "questions": []}"#, Some(Format::Beam)),
             ("\u{feff}{\"conversation\": \"c\", \"text\": \"hi\"}", Some(Format::Jsonl)),
             (r#"{"conversation": "c", "question": "?"}"#, Some(Format::Jsonl)),
+            (r#"[{"title": "t", "mapping": {}, "current_node": "a"}]"#, Some(Format::Chatgpt)),
+            (r#"[{"uuid": "u", "chat_messages": []}]"#, Some(Format::ClaudeAi)),
+            (r#"{"about": "", "chats": {"list": []}}"#, Some(Format::Telegram)),
+            (r#"{"guild": {}, "channel": {}, "messages": []}"#, Some(Format::Discord)),
             (r#"[{"id": 1, "query": "?"}]"#, None),
             ("hello", None),
             ("", None),

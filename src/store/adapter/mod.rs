@@ -1,0 +1,124 @@
+//! Chat databases of other programs, read where they lie. Knows the list of adapters and what each one answers; a
+//! database's own tables are known to its adapter only.
+
+mod anythingllm;
+pub(super) mod assemble;
+mod clock;
+pub(super) mod content;
+mod cursor;
+mod foreign;
+mod generic;
+mod google_adk;
+mod goose;
+mod hermes;
+mod imessage;
+mod langchain;
+mod langgraph;
+mod llm;
+mod mem0;
+mod open_webui;
+mod openai_agents;
+mod opencode;
+mod rows;
+mod signal;
+mod tables;
+mod verdict;
+mod whatsapp;
+mod zed;
+
+use rusqlite::Connection;
+
+pub(super) use foreign::{Foreign, Tally, Trouble};
+pub use generic::Mapping;
+pub(super) use verdict::Notes;
+pub use verdict::Verdict;
+
+use crate::moment::Moment;
+use tables::Tables;
+
+/// A program's chat database. Recognised by tables and columns, never by a file's name.
+pub(super) trait Adapter: Sync {
+    /// Name for flags: lower case, no blanks.
+    fn name(&self) -> &'static str;
+    /// Name for people.
+    fn title(&self) -> &'static str;
+    /// Which version of the program's schema this is, in words; `None` when it is none.
+    fn recognise(&self, db: &Db<'_>) -> rusqlite::Result<Option<String>>;
+    /// Its conversations, without their turns.
+    fn list(&self, db: &Db<'_>) -> rusqlite::Result<Vec<Listed>>;
+    /// The turns of one conversation in order; what is left out is said to `notes`.
+    fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>>;
+}
+
+/// Every adapter, the more particular ones first.
+const ADAPTERS: &[&dyn Adapter] = &[
+    &llm::Llm,
+    &langchain::Langchain,
+    &openai_agents::OpenaiAgents,
+    &open_webui::OpenWebui,
+    &langgraph::Langgraph,
+    &google_adk::GoogleAdk,
+    &anythingllm::AnythingLlm,
+    &opencode::Opencode,
+    &goose::Goose,
+    &cursor::Cursor,
+    &imessage::Imessage,
+    &whatsapp::Whatsapp,
+    &signal::Signal,
+    &zed::Zed,
+    &mem0::Mem0,
+    &hermes::Hermes,
+];
+
+/// Titles of the stores that are recognised, for messages.
+pub(super) fn known() -> String {
+    let titles: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.title()).collect();
+    titles.join(", ")
+}
+
+/// How to read a database when it does not speak for itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Take it for the database of this program.
+    pub store: Option<String>,
+    /// Read it by this mapping, whatever it looks like.
+    pub map: Option<Mapping>,
+    /// A pause of so many hours begins a session where the store has none; 6 when not said.
+    pub gap_hours: Option<f64>,
+}
+
+/// An open database and what tables it has.
+pub(super) struct Db<'c> {
+    pub connection: &'c Connection,
+    pub tables: Tables,
+}
+
+/// One conversation of a list.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Listed {
+    /// What the adapter finds it by.
+    pub key: String,
+    /// Its id, as people see it.
+    pub id: String,
+    /// A name, when the store has one.
+    pub title: Option<String>,
+    /// Rows that belong to it: at least as many as turns, unless a row holds several.
+    pub rows: usize,
+}
+
+/// One turn as an adapter found it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    pub id: String,
+    /// The store's own session, when it has some below the conversation.
+    pub session: Option<String>,
+    pub speaker: String,
+    pub text: String,
+    pub time: Moment,
+}
+
+impl Listed {
+    pub fn new(id: String, title: Option<String>, rows: usize) -> Self {
+        Self { key: id.clone(), id, title: title.filter(|title| !title.trim().is_empty()), rows }
+    }
+}
