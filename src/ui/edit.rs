@@ -48,12 +48,12 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
     let mode = model.mode.clone();
     match (mode, event.code) {
         (Mode::Help(_), KeyCode::F(1)) => model.mode = Mode::Normal,
-        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
-        (_, KeyCode::Esc) => close(model),
         (overlay @ (Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_)), KeyCode::Char(':')) => {
             open(model, Mode::Command, "");
             model.behind = Some(overlay);
         }
+        (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
+        (_, KeyCode::Esc) => close(model),
         (Mode::Question, KeyCode::Enter) => {
             let text = text_of(&model.question);
             model.mode = Mode::Normal;

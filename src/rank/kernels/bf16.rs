@@ -373,7 +373,7 @@ mod tests {
     fn numbers_are_rounded_to_the_nearest_and_even() {
         on_every_kernel(|kernel| {
             let mut x = numbers(1000, 3);
-            x.extend([0.0, -0.0, 1.0, 1.003_906_25, 1.011_718_75, f32::MAX, f32::MIN, 3e38, 1e30, -1e-30]);
+            x.extend([0.0, -0.0, 1.0, 1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0, f32::MAX, f32::MIN, 3e38, 1e30, -1e-30]);
             let found = rounded(&x, 1).numbers;
             for (found, x) in found.chunks_exact(2).zip(&x) {
                 assert_eq!(found[0].to_bits(), bf16::from_f32(*x).to_bits(), "{kernel:?}: {x}");
