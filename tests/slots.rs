@@ -138,12 +138,37 @@ fn ask(pipeline: &mut Pipeline, conversation: &Arc<Conversation>, question: &str
     pipeline.ask(conversation, question, &[], &Settings::default(), &mut Deaf)
 }
 
+fn folders() -> Wish {
+    let (ce, colbert, dense) = (folder("bert-ce"), folder("bert-colbert"), folder("bert-dense-cls"));
+    Wish { ce, colbert, dense, ..Wish::default() }
+}
+
+#[test]
+fn a_model_that_ran_fast_is_named_so_and_shares_no_score_with_the_exact_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let conversation = sample(dir.path());
+    let path = dir.path().join("cache.db");
+    let scored = |precision| {
+        let mut pipeline = Pipeline::new(load(&Wish { precision, ..folders() }), Cache::open(&path));
+        ask(&mut pipeline, &conversation, QUESTION)
+    };
+    let names = |scored: &Scored| {
+        [&scored.ce, &scored.colbert, &scored.dense].map(|ranker| ranker.model.as_ref().unwrap().name.clone())
+    };
+    let (exact, fast) = (scored(Precision::Exact), scored(Precision::Fast));
+    assert_eq!(names(&exact), ["bert-ce", "bert-colbert", "bert-dense-cls"]);
+    assert_eq!(names(&fast), ["bert-ce (fast)", "bert-colbert (fast)", "bert-dense-cls (fast)"]);
+    for (exact, fast) in [(&exact.ce, &fast.ce), (&exact.colbert, &fast.colbert), (&exact.dense, &fast.dense)] {
+        assert_eq!(exact.scored(), fast.scored());
+        assert_ne!(exact.scores, fast.scores, "the cache gave one for the other");
+    }
+}
+
 #[test]
 fn models_from_folders_fill_the_slots_and_are_named_in_the_result() {
     let dir = tempfile::tempdir().unwrap();
     let conversation = sample(dir.path());
-    let wish =
-        Wish { profile: None, ce: folder("bert-ce"), colbert: folder("bert-colbert"), dense: folder("bert-dense-cls") };
+    let wish = folders();
     let mut pipeline = Pipeline::new(load(&wish), Cache::in_memory());
     let scored = ask(&mut pipeline, &conversation, QUESTION);
     let turns = conversation.turns.len();
@@ -163,12 +188,8 @@ fn models_from_folders_fill_the_slots_and_are_named_in_the_result() {
 fn a_slot_left_empty_or_filled_with_the_wrong_folder_says_so_and_the_rest_works() {
     let dir = tempfile::tempdir().unwrap();
     let conversation = sample(dir.path());
-    let wish = Wish {
-        profile: None,
-        ce: Some("none".to_owned()),
-        colbert: folder("bert-colbert"),
-        dense: folder("bert-colbert"),
-    };
+    let (ce, colbert) = (Some("none".to_owned()), folder("bert-colbert"));
+    let wish = Wish { ce, dense: colbert.clone(), colbert, ..Wish::default() };
     let mut pipeline = Pipeline::new(load(&wish), Cache::in_memory());
     let scored = ask(&mut pipeline, &conversation, QUESTION);
     assert_eq!(scored.ce.state, RankerState::Absent("no ce model was wanted".to_owned()));
