@@ -11,10 +11,16 @@ use std::time::Duration;
 use memsift::engine::{Ask, Engine, EngineOptions, Event, Inspection, Job, RankerChoice};
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
+use memsift::store::Reading;
 use memsift::store::import::import_texts;
 
 fn options(models: std::path::PathBuf) -> EngineOptions {
-    EngineOptions { rankers: RankerChoice::small(&models).unwrap(), cache: None, marks: None }
+    EngineOptions {
+        rankers: RankerChoice::small(&models).unwrap(),
+        cache: None,
+        marks: None,
+        reading: Reading::default(),
+    }
 }
 
 fn wait<T>(events: &Receiver<Event>, mut pick: impl FnMut(Event) -> Option<T>) -> T {

@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, load, output, pipeline};
 use crate::engine::Listener;
 use crate::explain::export::{Format, export};
@@ -27,7 +28,7 @@ use crate::truncate::FateKind;
 pub struct AskArgs {
     /// The question.
     question: String,
-    /// A memsift database.
+    /// A database, memsift's own or a chat program's.
     #[arg(long)]
     db: PathBuf,
     /// Conversation id; may be left out when the database has one conversation.
@@ -49,6 +50,8 @@ pub struct AskArgs {
     /// Print every candidate, not only those around the cut.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -86,7 +89,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     args.knobs.apply(&mut settings)?;
     let text = question(&args.question)?;
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     for notice in store.notices() {
         output::say(&format!("memsift: {notice}"));
     }

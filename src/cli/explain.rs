@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::ask::{conversation_id, question};
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, load, output, pipeline};
 use crate::engine::{Deaf, SlotName};
 use crate::explain::advice;
@@ -18,7 +19,6 @@ use crate::explain::lint::{Lint, lints};
 use crate::explain::near_miss::{near_misses, words_of};
 use crate::explain::whatif::WhatIfs;
 use crate::settings::Settings;
-use crate::store::Store;
 use crate::trace::Trace;
 use crate::truncate::{Fate, FateKind};
 
@@ -27,7 +27,7 @@ use crate::truncate::{Fate, FateKind};
 pub struct ExplainArgs {
     /// Only this question; without it, every question of the conversation that has gold.
     question: Option<String>,
-    /// A memsift database.
+    /// A database, memsift's own or a chat program's.
     #[arg(long)]
     db: PathBuf,
     /// Conversation id; may be left out when the database has one conversation.
@@ -39,6 +39,8 @@ pub struct ExplainArgs {
     /// Print JSON, one object a question and a line.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -75,7 +77,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     args.knobs.apply(&mut settings)?;
     let wanted = args.question.as_deref().map(question).transpose()?;
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     let id = conversation_id(&store, args.conversation.as_deref())?;
     let conversation = Arc::new(load(&store, &id)?);
     let asked: Vec<_> = conversation

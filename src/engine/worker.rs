@@ -16,8 +16,8 @@ use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
 use crate::rank::Cache;
 use crate::scored::Scored;
-use crate::store::Store;
 use crate::store::marks::Marks;
+use crate::store::{Reading, Store};
 
 /// Where the engine finds its files.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct EngineOptions {
     pub cache: Option<PathBuf>,
     /// The file with marks made by hand; `None` keeps nothing.
     pub marks: Option<PathBuf>,
+    /// How databases are read that do not speak for themselves.
+    pub reading: Reading,
 }
 
 /// The running engine. Dropping it stops the thread.
@@ -185,18 +187,20 @@ impl Worker {
 
     fn handle(&mut self, job: Job) {
         match job {
-            Job::Open(path) => match Store::open(&path).and_then(|store| Ok((store.summaries()?, store))) {
-                Ok((conversations, store)) => {
-                    (self.say)(Event::Opened {
-                        path,
-                        fingerprint: store.fingerprint(),
-                        notices: store.notices().to_vec(),
-                        conversations,
-                    });
-                    self.store = Some(store);
+            Job::Open(path) => {
+                match Store::open_as(&path, &self.options.reading).and_then(|store| Ok((store.summaries()?, store))) {
+                    Ok((conversations, store)) => {
+                        (self.say)(Event::Opened {
+                            path,
+                            fingerprint: store.fingerprint(),
+                            notices: store.notices().to_vec(),
+                            conversations,
+                        });
+                        self.store = Some(store);
+                    }
+                    Err(error) => (self.say)(Event::Failed(error.to_string())),
                 }
-                Err(error) => (self.say)(Event::Failed(error.to_string())),
-            },
+            }
             Job::Load(id) => match self.store.as_ref().map(|store| store.load(&id)) {
                 Some(Ok(conversation)) => {
                     let marks = self.marks_of(&conversation.id);
