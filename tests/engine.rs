@@ -15,10 +15,16 @@ use memsift::eval::sweep::{Axis, Sweep, sweep};
 use memsift::rank::Cache;
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
+use memsift::store::Reading;
 use memsift::store::import::import_texts;
 
 fn options(models: std::path::PathBuf) -> EngineOptions {
-    EngineOptions { rankers: RankerChoice::small(&models).unwrap(), cache: None, marks: None }
+    EngineOptions {
+        rankers: RankerChoice::small(&models).unwrap(),
+        cache: None,
+        marks: None,
+        reading: Reading::default(),
+    }
 }
 
 fn wait<T>(events: &Receiver<Event>, mut pick: impl FnMut(Event) -> Option<T>) -> T {

@@ -9,6 +9,7 @@ use anyhow::Context;
 use super::destination::{Destination, DestinationArgs};
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, load, output, pipeline};
 use crate::engine::Listener;
 use crate::explain::export::{Format, export};
@@ -28,7 +29,7 @@ use crate::truncate::FateKind;
 pub struct AskArgs {
     /// The question.
     question: String,
-    /// A memsift database.
+    /// A database, memsift's own or a chat program's.
     #[arg(long)]
     db: PathBuf,
     /// Conversation id; may be left out when the database has one conversation.
@@ -53,6 +54,8 @@ pub struct AskArgs {
     all: bool,
     #[command(flatten)]
     destination: DestinationArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -92,7 +95,7 @@ pub fn run(args: &AskArgs) -> anyhow::Result<()> {
     let format = format(args, &destination)?;
     let text = question(&args.question)?;
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     for notice in store.notices() {
         output::say(&format!("memsift: {notice}"));
     }

@@ -11,6 +11,7 @@ use super::ask::{conversation_id, question};
 use super::destination::DestinationArgs;
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, load, output, pipeline};
 use crate::engine::{Deaf, SlotName};
 use crate::explain::advice;
@@ -19,7 +20,6 @@ use crate::explain::lint::{Lint, lints};
 use crate::explain::near_miss::{near_misses, words_of};
 use crate::explain::whatif::WhatIfs;
 use crate::settings::Settings;
-use crate::store::Store;
 use crate::trace::Trace;
 use crate::truncate::{Fate, FateKind};
 
@@ -28,7 +28,7 @@ use crate::truncate::{Fate, FateKind};
 pub struct ExplainArgs {
     /// Only this question; without it, every question of the conversation that has gold.
     question: Option<String>,
-    /// A memsift database.
+    /// A database, memsift's own or a chat program's.
     #[arg(long)]
     db: PathBuf,
     /// Conversation id; may be left out when the database has one conversation.
@@ -42,6 +42,8 @@ pub struct ExplainArgs {
     json: bool,
     #[command(flatten)]
     destination: DestinationArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -80,7 +82,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     let destination = args.destination.open()?;
     let json = args.json || ["json", "jsonl"].contains(&args.destination.ending().as_str());
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     let id = conversation_id(&store, args.conversation.as_deref())?;
     let conversation = Arc::new(load(&store, &id)?);
     let asked: Vec<_> = conversation

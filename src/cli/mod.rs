@@ -7,10 +7,12 @@ mod destination;
 mod diff;
 mod explain;
 mod import;
+mod inspect;
 mod knobs;
 mod models;
 mod output;
 mod rankers;
+mod reading;
 mod replay;
 mod reproduce;
 mod screen;
@@ -35,7 +37,7 @@ use crate::store::marks::Marks;
 #[derive(Debug, Parser)]
 #[command(name = "memsift", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub struct Args {
-    /// A memsift database to explore; without it, 'memsift demo' is a good start.
+    /// A database to explore, memsift's own or a chat program's; without it, 'memsift demo' is a good start.
     db: Option<PathBuf>,
     #[command(flatten)]
     screen: screen::ScreenArgs,
@@ -51,6 +53,8 @@ enum Command {
     Ask(ask::AskArgs),
     /// Read conversation histories into a memsift database.
     Import(import::ImportArgs),
+    /// Say what a database is taken for, what is in it and what is left out.
+    Inspect(inspect::InspectArgs),
     /// Look at or empty the cache of what models computed.
     #[command(subcommand)]
     Cache(cache::CacheCommand),
@@ -131,6 +135,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Demo(demo)) => demo::run(&demo),
         Some(Command::Ask(ask)) => ask::run(&ask),
         Some(Command::Import(import)) => import::run(&import),
+        Some(Command::Inspect(inspect)) => inspect::run(&inspect),
         Some(Command::Cache(command)) => cache::run(&command),
         Some(Command::Models(command)) => models::run(&command),
         Some(Command::Explain(explain)) => explain::run(&explain),

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, dirs};
 use crate::dirs::Dirs;
 use crate::engine::EngineOptions;
@@ -21,6 +22,8 @@ pub struct ScreenArgs {
     /// Question to ask at once.
     #[arg(long)]
     question: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
@@ -50,7 +53,7 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
     let theme = args.look.theme()?;
     let rankers = args.rankers.choice()?;
     // What is wrong with the file is said before the screen is taken, and with an exit code.
-    crate::store::Store::open(db)?;
+    args.reading.open(db)?;
     let db_words = db.display();
     needs_terminal(&format!("use 'memsift ask \"your question\" --db {db_words}'"))?;
     let dirs = dirs()?;
@@ -64,7 +67,12 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
         replayed: false,
         pins: kept_pins(Some(&dirs)),
     };
-    let options = EngineOptions { rankers, cache: Some(dirs.cache_db()), marks: Some(dirs.marks()) };
+    let options = EngineOptions {
+        rankers,
+        cache: Some(dirs.cache_db()),
+        marks: Some(dirs.marks()),
+        reading: args.reading.reading()?,
+    };
     ui::run(&start, Source::Database(options))
 }
 

@@ -17,8 +17,8 @@ use super::sweep::Sweeper;
 use super::{count, inspect};
 use crate::rank::Cache;
 use crate::scored::Scored;
-use crate::store::Store;
 use crate::store::marks::Marks;
+use crate::store::{Reading, Store};
 
 /// Where the engine finds its files.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct EngineOptions {
     pub cache: Option<PathBuf>,
     /// The file with marks made by hand; `None` keeps nothing.
     pub marks: Option<PathBuf>,
+    /// How databases are read that do not speak for themselves.
+    pub reading: Reading,
 }
 
 /// The running engine. Dropping it stops the thread.
@@ -203,18 +205,20 @@ impl Worker {
 
     fn handle(&mut self, job: Job) {
         match job {
-            Job::Open(path) => match Store::open(&path).and_then(|store| Ok((store.summaries()?, store))) {
-                Ok((conversations, store)) => {
-                    (self.say)(Event::Opened {
-                        path,
-                        fingerprint: store.fingerprint(),
-                        notices: store.notices().to_vec(),
-                        conversations,
-                    });
-                    self.store = Some(store);
+            Job::Open(path) => {
+                match Store::open_as(&path, &self.options.reading).and_then(|store| Ok((store.summaries()?, store))) {
+                    Ok((conversations, store)) => {
+                        (self.say)(Event::Opened {
+                            path,
+                            fingerprint: store.fingerprint(),
+                            notices: store.notices().to_vec(),
+                            conversations,
+                        });
+                        self.store = Some(store);
+                    }
+                    Err(error) => (self.say)(Event::Failed(error.to_string())),
                 }
-                Err(error) => (self.say)(Event::Failed(error.to_string())),
-            },
+            }
             Job::Load(id) => match self.store.as_ref().map(|store| store.load(&id)) {
                 Some(Ok(conversation)) => {
                     self.sweeper.forget();
