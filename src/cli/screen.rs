@@ -73,7 +73,7 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
         marks: Some(dirs.marks()),
         reading: args.reading.reading()?,
     };
-    ui::run(&start, Source::Database(options))
+    ui::run(&start, Source::Database(Box::new(options)))
 }
 
 /// Open the explorer on a trace from a file.

@@ -23,7 +23,7 @@ use crate::trace::Trace;
 /// Where the answers come from.
 pub enum Source {
     /// A database, with models.
-    Database(EngineOptions),
+    Database(Box<EngineOptions>),
     /// One trace from a file.
     Trace {
         /// The trace.
@@ -58,7 +58,7 @@ pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
     // The receiver outlives the engine; when it is gone nobody listens any more.
     let say = move |event| drop(engine_inputs.send(Input::Engine(event)));
     let engine = match source {
-        Source::Database(options) => Answers::Engine(Engine::start(options, say)?),
+        Source::Database(options) => Answers::Engine(Engine::start(*options, say)?),
         Source::Trace { trace, fingerprint } => Answers::Replay(Replay::new(&trace, fingerprint, say)),
     };
     engine.send(Job::Open(start.database.clone()));
