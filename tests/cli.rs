@@ -229,7 +229,7 @@ fn a_database_of_another_program() {
     let place = Place::new();
     let path = place.path("other.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE messages (id); CREATE TABLE threads (id)").unwrap();
-    let parts = ["other.db", "not memsift's", "messages, threads", "memsift import"];
+    let parts = ["other.db", "neither memsift's nor one of the chat stores", "messages, threads", "memsift import"];
     place.ask(&path, "ferry?", &[]).refused(2, &parts);
     let before = place.contents();
     let talk = place.folder("data").join("talk.jsonl");

@@ -59,7 +59,8 @@ const ASK: &[&str] = &["ask", "Who moved to Porto?"];
 fn each_command_writes_what_it_would_print() {
     let place = Place::new();
     for (args, name, begins) in [
-        (ASK, "plain.txt", "question  Who moved"),
+        (ASK, "plain", "question  Who moved"),
+        (ASK, "context.txt", "Ana: I moved to Porto."),
         (ASK, "trace.json", "{\"memsift_trace\":1,"),
         (ASK, "trace.MSGPACK", "\u{fffd}\0"),
         (ASK, "table.csv", "id,session,"),

@@ -92,11 +92,13 @@ fn firsts(x: &[f32], texts: Texts<'_>, hidden: usize) -> Vec<f32> {
 fn pieces(bounds: &[usize], threads: usize) -> Vec<usize> {
     let total = bounds.last().copied().unwrap_or(0);
     let count = total.div_ceil(ROWS_A_PIECE).next_multiple_of(threads.max(1)).max(1);
-    let mut cuts = vec![0];
+    let (mut cuts, mut next) = (vec![0], 1);
     for (text, &end) in bounds.iter().enumerate().skip(1) {
         let last = text + 1 == bounds.len();
-        if last || end * count >= cuts.len() * total {
+        if last || end * count >= next * total {
             cuts.push(text);
+            // A long text may have filled several pieces at once.
+            next = end * count / total.max(1) + 1;
         }
     }
     cuts

@@ -87,9 +87,11 @@ pub fn retrieve(set: &PassageSet, query: &Query, reader: &dyn Reader, settings: 
 }
 
 /// A match score with the weight of one more term. Sums are rounded to nine decimals, so that passages with the same terms
-/// have the same score, in whatever order they hold them.
+/// have the same score, in whatever order they hold them. Sums below a thousandth stay as they are, so that no weight
+/// above zero becomes zero.
 pub fn with_weight(match_score: f64, weight: f64) -> f64 {
-    ((match_score + weight) * 1e9).round() / 1e9
+    let sum = match_score + weight;
+    if sum < 1e-3 { sum } else { (sum * 1e9).round() / 1e9 }
 }
 
 /// Passages by match score, best first, ties in conversation order; unmatched ones left out. At most `top`.
@@ -116,5 +118,6 @@ mod tests {
         assert_ne!((2.0 + 0.01) + 0.01, (0.01 + 0.01) + 2.0, "or rounding would not matter");
         assert_eq!(sum([2.0, 0.01, 0.01]), sum([0.01, 0.01, 2.0]));
         assert_eq!(sum([3.0, 2.0, 1.5]), 6.5);
+        assert_eq!(sum([1e-20, 0.0, 0.0]), 1e-20);
     }
 }
