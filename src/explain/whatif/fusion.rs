@@ -85,6 +85,16 @@ impl<'a> Fusing<'a> {
     }
 }
 
+impl Fusing<'_> {
+    /// The score of one candidate by reciprocal rank fusion of the two rankers, with k at a value.
+    pub(super) fn rrf_of(&self, at: usize, k: f64) -> f64 {
+        let w = self.trace.settings.w;
+        let [ce, colbert, _] = &self.ranks;
+        let gain = |ranks: &[u32]| reciprocal(k, ranks.get(at).copied().unwrap_or(0));
+        w * gain(ce) + (1.0 - w) * gain(colbert)
+    }
+}
+
 /// What a rank gives; nothing where there is none.
 pub(super) fn reciprocal(k: f64, rank: u32) -> f64 {
     if rank == 0 { 0.0 } else { 1.0 / (k + f64::from(rank)) }

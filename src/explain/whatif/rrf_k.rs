@@ -50,7 +50,16 @@ pub(super) fn kept(field: &Field<'_>, fusing: &Fusing<'_>, points: &[f64], scrat
             passes(field.target) && field.fits(words)
         } else {
             let above: Vec<usize> = (0..field.len).filter(|at| is_above.get(*at) == Some(&true)).collect();
-            fusing.scores_at("k", *k, &mut scores);
+            if best.at.is_some_and(|best| best == field.target || is_above.get(best) == Some(&true)) {
+                // Who enters is settled, so that only the order of those above still counts.
+                for at in above.iter().copied().chain([field.target]) {
+                    if let Some(slot) = scores.get_mut(at) {
+                        *slot = fusing.rrf_of(at, *k);
+                    }
+                }
+            } else {
+                fusing.scores_at("k", *k, &mut scores);
+            }
             field.survives_below(above, &scores, scratch)
         });
     }
