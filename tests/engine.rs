@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -12,6 +13,7 @@ use memsift::engine::{
     Ask, Deaf, Engine, EngineOptions, Event, Inspection, Job, Models, Pipeline, RankerChoice, SweepAsk,
 };
 use memsift::eval::sweep::{Axis, Sweep, sweep};
+use memsift::history::Conversation;
 use memsift::rank::Cache;
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
@@ -66,17 +68,22 @@ fn a_fault_inside_is_said() {
     drop(engine);
 }
 
+/// The sample database opened, and its first talk.
+fn open(engine: &Engine, events: &Receiver<Event>, dir: &Path) -> Arc<Conversation> {
+    engine.send(Job::Open(sample(dir)));
+    engine.send(Job::Load("nell-and-idris".to_owned()));
+    wait(events, |event| match event {
+        Event::Loaded(conversation) => Some(conversation),
+        _ => None,
+    })
+}
+
 #[test]
 fn without_models_everything_but_the_rankers_answers() {
     let dir = tempfile::tempdir().unwrap();
     let (send, events) = channel();
     let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
-    engine.send(Job::Open(sample(dir.path())));
-    engine.send(Job::Load("nell-and-idris".to_owned()));
-    let conversation = wait(&events, |event| match event {
-        Event::Loaded(conversation) => Some(conversation),
-        _ => None,
-    });
+    let conversation = open(&engine, &events, dir.path());
     let ask = Ask {
         generation: 1,
         conversation,
@@ -117,12 +124,7 @@ fn the_newest_question_wins_and_a_stopped_one_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let (send, events) = channel();
     let engine = Engine::start(options(common::models_dir()), move |event| drop(send.send(event))).unwrap();
-    engine.send(Job::Open(sample(dir.path())));
-    engine.send(Job::Load("nell-and-idris".to_owned()));
-    let conversation = wait(&events, |event| match event {
-        Event::Loaded(conversation) => Some(conversation),
-        _ => None,
-    });
+    let conversation = open(&engine, &events, dir.path());
     let ask = |generation: u64, text: &str| {
         engine.send(Job::Ask(Ask {
             generation,
@@ -178,12 +180,7 @@ fn a_sweep_counts_every_question_and_leaves_room_for_a_question() {
     let dir = tempfile::tempdir().unwrap();
     let (send, events) = channel();
     let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
-    engine.send(Job::Open(sample(dir.path())));
-    engine.send(Job::Load("nell-and-idris".to_owned()));
-    let conversation = wait(&events, |event| match event {
-        Event::Loaded(conversation) => Some(conversation),
-        _ => None,
-    });
+    let conversation = open(&engine, &events, dir.path());
     let known = conversation.questions.iter().filter(|known| !known.gold.is_empty());
     let questions: Vec<(String, Vec<usize>)> =
         known.map(|known| (known.text.trim().to_owned(), known.gold.clone())).collect();
@@ -272,12 +269,7 @@ fn pinned_settings_are_scored_beside_the_question() {
     let dir = tempfile::tempdir().unwrap();
     let (send, events) = channel();
     let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
-    engine.send(Job::Open(sample(dir.path())));
-    engine.send(Job::Load("nell-and-idris".to_owned()));
-    let conversation = wait(&events, |event| match event {
-        Event::Loaded(conversation) => Some(conversation),
-        _ => None,
-    });
+    let conversation = open(&engine, &events, dir.path());
     let mut settings = Settings::default();
     let ask = |generation: u64, settings: &Settings| Ask {
         generation,

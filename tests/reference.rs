@@ -12,16 +12,14 @@ use std::sync::{Arc, OnceLock};
 
 use memsift::engine::models::load_tagger;
 use memsift::engine::{Deaf, Models, Pipeline};
-use memsift::eval::lexical_dense::{self, Example, Experiment, Pooler, Scorer, session_index};
+use memsift::eval::lexical_dense::{self, Example, Experiment, Pooler, Scorer, sessions};
 use memsift::eval::smartsearch::{Tally, settings};
 use memsift::history::Conversation;
 use memsift::nlp::Tagger;
-use memsift::passage::{PassageSet, Shape};
 use memsift::rank::{Cache, MiniLm, TextEncoder};
 use memsift::retrieve::bm25::tokens;
 use memsift::retrieve::by_match_score;
 use memsift::scored::Scored;
-use memsift::settings::{Captions, Unit};
 use memsift::store::Store;
 use memsift::store::import::import;
 use serde_json::Value;
@@ -145,10 +143,6 @@ fn matched(scored: &Scored) -> Vec<u32> {
     (0..).zip(places).filter(|(_, place)| **place > 0).map(|(passage, _)| passage).collect()
 }
 
-fn sessions(talk: &Arc<Conversation>) -> PassageSet {
-    PassageSet::new(Arc::clone(talk), Shape { unit: Unit::Session, captions: Captions::Off })
-}
-
 /// Sessions by score, best first, ties to the earlier.
 fn ranking(scores: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
@@ -222,14 +216,14 @@ fn sessions_of_the_first_conversation_rank_as_published() {
         ..pipeline.models().clone()
     });
     let talk = &talks[0];
-    let index = session_index(talk);
+    let units = sessions(talk);
     let examples: Vec<Example> = talk
         .questions
         .iter()
         .filter_map(|question| {
             let knobs = lexical_dense::settings();
             let scored = pipeline.ask(talk, question.text.trim(), &question.gold, &knobs, &mut Deaf);
-            Example::new(0, question, &scored, &index)
+            Example::new(0, question, &scored, &units)
         })
         .collect();
     let experiment = Experiment::new(examples);

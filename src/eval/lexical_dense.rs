@@ -1,12 +1,14 @@
 //! The second paper's experiment: sessions ranked by BM25, by pooled vectors of their turns, and by both, fused by
 //! standard scores (PIPELINE section 6). Knows scores by turn and session; no model and no file.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::metrics::Metrics;
 use crate::fuse::{ranks, z_scores};
 use crate::history::{Conversation, Question};
-use crate::retrieve::bm25::Bm25Index;
+use crate::passage::{PassageSet, Shape};
 use crate::scored::{RankerState, Scored};
 use crate::settings::{Captions, Discovery, Prf, Settings, Unit};
 
@@ -93,18 +95,9 @@ pub struct Example {
     pub dense: [Option<Vec<f64>>; 5],
 }
 
-/// BM25 over the sessions of a conversation, a line `Speaker: text` a turn.
-pub fn session_index(conversation: &Conversation) -> Bm25Index {
-    let texts: Vec<String> = conversation
-        .sessions
-        .iter()
-        .map(|session| {
-            let turns = conversation.turns.get(session.turns.clone()).unwrap_or_default();
-            let lines = turns.iter().map(|turn| format!("{}: {}", conversation.speaker_of(turn), turn.text));
-            lines.collect::<Vec<String>>().join("\n")
-        })
-        .collect();
-    Bm25Index::new(texts.iter().map(String::as_str))
+/// The sessions of a conversation as passages, a line `Speaker: text` a turn; they know their BM25.
+pub fn sessions(conversation: &Arc<Conversation>) -> PassageSet {
+    PassageSet::new(Arc::clone(conversation), Shape { unit: Unit::Session, captions: Captions::Off })
 }
 
 /// The sessions that hold the evidence of a question. Where turns are named as in LoCoMo (`D3:14`), the paper's rule: a
@@ -133,7 +126,7 @@ fn session_number(id: &str) -> Option<u32> {
 
 impl Example {
     /// From the turn scores of a question under [`settings`]; `None` when it has no gold session.
-    pub fn new(number: usize, question: &Question, scored: &Scored, index: &Bm25Index) -> Option<Self> {
+    pub fn new(number: usize, question: &Question, scored: &Scored, sessions: &PassageSet) -> Option<Self> {
         let conversation = &scored.passages.conversation;
         let gold = gold_sessions(conversation, question);
         let turns = |session: &usize| conversation.sessions.get(*session).map_or(0, |session| session.turns.len());
@@ -143,7 +136,7 @@ impl Example {
             category: question.category.clone(),
             longest,
             gold,
-            bm25: index.scores(question.text.trim()),
+            bm25: sessions.bm25().scores(question.text.trim()),
             dense: Pooler::ALL.map(|pooler| pooled(scored, pooler)),
         })
     }

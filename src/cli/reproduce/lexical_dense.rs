@@ -9,7 +9,7 @@ use super::{ReproduceArgs, chosen, say_what_is_missing, without_ce};
 use crate::engine::{Deaf, SlotName};
 use crate::eval::bootstrap::{RESAMPLES, difference};
 use crate::eval::lexical_dense::{
-    Example, Experiment, GRID, Pooler, Scorer, gold_sessions, lambda, session_index, settings,
+    Example, Experiment, GRID, Pooler, Scorer, gold_sessions, lambda, sessions, settings,
 };
 use crate::eval::metrics::Metrics;
 use crate::store::Store;
@@ -41,7 +41,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     let (mut without_gold, mut with_gold) = (0, 0_u32);
     for row in &rows {
         let conversation = Arc::new(store.load(&row.id)?);
-        let index = session_index(&conversation);
+        let units = sessions(&conversation);
         let before = examples.len();
         for question in &conversation.questions {
             bar.inc(1);
@@ -54,7 +54,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
                 continue;
             }
             let scored = pipeline.ask(&conversation, question.text.trim(), &question.gold, &knobs, &mut Deaf);
-            examples.extend(Example::new(names.len(), question, &scored, &index));
+            examples.extend(Example::new(names.len(), question, &scored, &units));
         }
         if examples.len() > before {
             names.push(row.id.clone());
@@ -83,10 +83,11 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     );
     main_table(&mut text, &experiment);
     sensitivity(&mut text, &experiment);
-    categories(&mut text, &experiment);
+    let told = told(&experiment);
+    categories(&mut text, &experiment, &told);
     differences(&mut text, &experiment);
-    lengths(&mut text, &experiment);
-    conversations(&mut text, &experiment, &names);
+    lengths(&mut text, &experiment, &told);
+    conversations(&mut text, &experiment, &told, &names);
     output::print(&text)
 }
 
@@ -196,8 +197,11 @@ fn sensitivity(text: &mut String, experiment: &Experiment) {
     }
 }
 
-/// The scorers of the smaller tables: BM25, then each pooler alone and fused, as far as they were measured.
-fn told(experiment: &Experiment) -> Vec<(String, Vec<Metrics>)> {
+/// A scorer of the smaller tables and its measures, a question each.
+type Told = (String, Vec<Metrics>);
+
+/// BM25, then each pooler alone and fused, as far as they were measured.
+fn told(experiment: &Experiment) -> Vec<Told> {
     let wanted = scorers().filter(|scorer| !matches!(scorer, Scorer::Rrf(_)));
     wanted.filter_map(|scorer| Some((name(scorer), experiment.metrics(scorer)?))).collect()
 }
@@ -211,6 +215,7 @@ fn hit1(metrics: &[Metrics], experiment: &Experiment, keeps: impl Fn(&Example) -
 fn groups(
     text: &mut String,
     experiment: &Experiment,
+    told: &[Told],
     title: &str,
     names: &[String],
     group: impl Fn(&Example) -> String,
@@ -222,24 +227,24 @@ fn groups(
         let _ = write!(text, " {:>14}", format!("{name} ({})", count(name)));
     }
     text.push('\n');
-    for (scorer, metrics) in told(experiment) {
+    for (scorer, metrics) in told {
         let _ = write!(text, "{scorer:<40}");
         for name in &names {
-            let _ = write!(text, " {:>14.4}", hit1(&metrics, experiment, |one| group(one) == **name));
+            let _ = write!(text, " {:>14.4}", hit1(metrics, experiment, |one| group(one) == **name));
         }
         text.push('\n');
     }
 }
 
-fn categories(text: &mut String, experiment: &Experiment) {
+fn categories(text: &mut String, experiment: &Experiment, told: &[Told]) {
     let category = |one: &Example| clean_line(one.category.as_deref().unwrap_or("none"), &mut 0).into_owned();
     let mut names: Vec<String> = experiment.examples.iter().map(category).collect();
     names.sort_unstable();
     names.dedup();
-    groups(text, experiment, "Hit@1 by category", &names, category);
+    groups(text, experiment, told, "Hit@1 by category", &names, category);
 }
 
-fn lengths(text: &mut String, experiment: &Experiment) {
+fn lengths(text: &mut String, experiment: &Experiment, told: &[Told]) {
     let name = |(least, most): (usize, usize)| match most {
         usize::MAX => format!("{least}+"),
         _ => format!("{least}-{most}"),
@@ -249,11 +254,10 @@ fn lengths(text: &mut String, experiment: &Experiment) {
         found.map_or_else(String::new, name)
     };
     let title = "Length dilution: Hit@1 by turns of the longest gold session";
-    groups(text, experiment, title, &LENGTHS.map(name), bin);
+    groups(text, experiment, told, title, &LENGTHS.map(name), bin);
 }
 
-fn conversations(text: &mut String, experiment: &Experiment, names: &[String]) {
-    let told = told(experiment);
+fn conversations(text: &mut String, experiment: &Experiment, told: &[Told], names: &[String]) {
     let wanted = ["BM25".to_owned(), name(Scorer::Dense(Pooler::Max)), name(Scorer::Fused(Pooler::Max))];
     let columns: Vec<_> = told.iter().filter(|(name, _)| wanted.contains(name)).collect();
     let _ = write!(text, "\nHit@1 by conversation\n{:<24} {:>6}", "conversation", "n");

@@ -64,9 +64,8 @@ impl<'a> Fusing<'a> {
         }
         match settings.fusion {
             Fusion::Rrf => {
-                let [ce, colbert, _] = &self.ranks;
-                for ((slot, ce), colbert) in into.iter_mut().zip(ce).zip(colbert) {
-                    *slot = w * reciprocal(k, *ce) + (1.0 - w) * reciprocal(k, *colbert);
+                for (at, slot) in into.iter_mut().enumerate() {
+                    *slot = self.rrf_of(at, w, k);
                 }
             }
             Fusion::Rrf3 => {
@@ -86,9 +85,8 @@ impl<'a> Fusing<'a> {
 }
 
 impl Fusing<'_> {
-    /// The score of one candidate by reciprocal rank fusion of the two rankers, with k at a value.
-    pub(super) fn rrf_of(&self, at: usize, k: f64) -> f64 {
-        let w = self.trace.settings.w;
+    /// The score of one candidate by reciprocal rank fusion of the two rankers.
+    pub(super) fn rrf_of(&self, at: usize, w: f64, k: f64) -> f64 {
         let [ce, colbert, _] = &self.ranks;
         let gain = |ranks: &[u32]| reciprocal(k, ranks.get(at).copied().unwrap_or(0));
         w * gain(ce) + (1.0 - w) * gain(colbert)

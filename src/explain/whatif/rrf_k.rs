@@ -54,7 +54,7 @@ pub(super) fn kept(field: &Field<'_>, fusing: &Fusing<'_>, points: &[f64], scrat
                 // Who enters is settled, so that only the order of those above still counts.
                 for at in above.iter().copied().chain([field.target]) {
                     if let Some(slot) = scores.get_mut(at) {
-                        *slot = fusing.rrf_of(at, *k);
+                        *slot = fusing.rrf_of(at, settings.w, *k);
                     }
                 }
             } else {

@@ -4,7 +4,7 @@
 use crate::parse::Term;
 use crate::retrieve::{Retrieval, with_weight};
 use crate::trace::Trace;
-use crate::truncate::{Fate, FateKind};
+use crate::truncate::Fate;
 
 /// Weights are told in steps of this.
 const GRAIN: f64 = 0.01;
@@ -30,7 +30,6 @@ pub struct TermNeed {
 /// One change of one term each, the smallest first; nothing for a passage that the cap did not drop.
 pub(super) fn term_needs(trace: &Trace, passage: u32) -> Vec<TermNeed> {
     let Fate::Capped { cap, .. } = *trace.fate(passage) else { return Vec::new() };
-    debug_assert_eq!(trace.fate(passage).kind(), FateKind::Capped);
     let retrieval = &trace.scored.retrieval;
     let terms: Vec<&Term> = retrieval.terms().collect();
     let mut needs: Vec<TermNeed> = (0..terms.len() as u16)
