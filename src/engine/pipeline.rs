@@ -101,6 +101,11 @@ impl Pipeline {
         }
     }
 
+    /// The tagger behind its memory, for whoever learns names from passages.
+    pub fn reader(&self) -> &dyn Reader {
+        &self.reader
+    }
+
     /// The terms of a question.
     pub fn read(&self, text: &str, settings: &Settings) -> Query {
         read(&self.reader, text, settings)

@@ -171,6 +171,19 @@ impl Settings {
         knobs.into_iter().chain(terms).min()
     }
 
+    /// These settings with other values, written as `knob=value,knob=value`.
+    ///
+    /// # Errors
+    /// [`ListError`] for the first of them that cannot be applied.
+    pub fn with(&self, list: &str) -> Result<Self, ListError> {
+        let mut other = self.clone();
+        for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (knob, value) = part.split_once('=').ok_or_else(|| ListError::Form(part.to_owned()))?;
+            other.set(knob.trim(), value.trim()).map_err(ListError::Knob)?;
+        }
+        Ok(other)
+    }
+
     /// Set a knob by name.
     ///
     /// # Errors
@@ -181,6 +194,17 @@ impl Settings {
             None => Err(unknown_name("knob", name, KNOBS.iter().map(|knob| knob.name))),
         }
     }
+}
+
+/// A list of knobs with values cannot be applied; one sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// Something without `=`.
+    #[error("'{0}' is no knob with a value: write it as knob=value, for example fusion=z,budget=4000")]
+    Form(String),
+    /// No such knob, or not its value.
+    #[error("{0}")]
+    Knob(String),
 }
 
 /// The sentence for a name that does not exist, with the nearest one that does.

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::{BadInput, output, pipeline};
-use super::{ReproduceArgs, chosen, say_what_is_missing, without_ce};
+use super::super::{BadInput, output, pipeline, say_what_is_missing};
+use super::{ReproduceArgs, chosen, without_ce};
 use crate::engine::{Deaf, SlotName};
 use crate::eval::bootstrap::{RESAMPLES, difference};
 use crate::eval::lexical_dense::{
@@ -23,6 +23,9 @@ const LENGTHS: [(usize, usize); 4] = [(0, 7), (8, 15), (16, 25), (26, usize::MAX
 
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
+    if args.ablations {
+        return Err(BadInput("--ablations belongs to 'reproduce smartsearch': leave it out here".to_owned()).into());
+    }
     if args.with_ce {
         return Err(BadInput("--with-ce belongs to 'reproduce smartsearch': leave it out here".to_owned()).into());
     }
@@ -303,7 +306,7 @@ fn differences(text: &mut String, experiment: &Experiment) {
                 format!("{} less {}", name(first), name(second)),
                 format!(
                     "{:>+7.2} {:>+7.2} … {:>+6.2} {:>8.4}",
-                    found.difference * 100.0,
+                    found.value * 100.0,
                     found.low * 100.0,
                     found.high * 100.0,
                     found.p

@@ -1,15 +1,15 @@
 //! `memsift reproduce`: the papers' figures, measured on a database, beside what was published. Knows what both papers'
 //! measurements share: which conversations are asked, and what is said when a model is missing.
 
+mod ablations;
 mod lexical_dense;
 mod smartsearch;
 
 use std::path::PathBuf;
 
 use super::ask::conversation_id;
-use super::output;
 use super::rankers::RankerArgs;
-use crate::engine::{Models, Pipeline, SlotName};
+use crate::engine::{Models, Pipeline};
 use crate::history::ConversationSummary;
 use crate::store::Store;
 
@@ -29,6 +29,9 @@ pub struct ReproduceArgs {
     /// scored is kept, so an interrupted run goes on where it was.
     #[arg(long)]
     with_ce: bool,
+    /// Instead: 59 configurations of the pipeline, each with one thing changed (smartsearch only).
+    #[arg(long)]
+    ablations: bool,
     /// Only every Nth question with gold, from the first one on.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
@@ -47,6 +50,7 @@ enum Paper {
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     match args.paper {
+        Paper::Smartsearch if args.ablations => ablations::run(args),
         Paper::Smartsearch => smartsearch::run(args),
         Paper::LexicalDense => lexical_dense::run(args),
     }
@@ -66,18 +70,4 @@ fn chosen(store: &Store, args: &ReproduceArgs) -> anyhow::Result<Vec<Conversatio
 fn without_ce(pipeline: &mut Pipeline, why: &str) {
     let models = Models { ce: Err(why.to_owned()), ..pipeline.models().clone() };
     pipeline.set_models(models);
-}
-
-/// What went wrong with cache and models, on standard error.
-fn say_what_is_missing(pipeline: &Pipeline) {
-    for notice in pipeline.notices() {
-        output::say(&format!("memsift: {notice}"));
-    }
-    let models = pipeline.models();
-    let mut reasons: Vec<&str> = models.tagger.as_ref().err().map(String::as_str).into_iter().collect();
-    reasons.extend(SlotName::ALL.into_iter().filter_map(|slot| models.reason(slot)));
-    reasons.dedup();
-    for reason in reasons {
-        output::say(&format!("memsift: {reason}"));
-    }
 }

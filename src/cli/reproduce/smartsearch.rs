@@ -4,15 +4,15 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::{BadInput, output, pipeline};
-use super::{ReproduceArgs, chosen, say_what_is_missing, without_ce};
+use super::super::{BadInput, output, pipeline, say_what_is_missing};
+use super::{ReproduceArgs, chosen, without_ce};
 use crate::engine::{Deaf, SlotName};
 use crate::eval::smartsearch::{ORDERS, Tally, settings};
 use crate::settings::Fusion;
 use crate::store::Store;
 
 /// Category of questions about what was never said; they have no answer to keep.
-const ADVERSARIAL: &str = "5";
+pub(super) const ADVERSARIAL: &str = "5";
 
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
