@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use choice::{Captions, Discovery, Fusion, Header, Matching, Names, Overflow, Prf, TermForm, Truncation, Unit};
+pub use choice::{
+    Bm25Form, Captions, Discovery, Fusion, Header, Matching, Names, Overflow, Pooler, Prf, TermForm, Truncation, Unit,
+};
 use knob::Valued;
 pub use knob::{Knob, KnobKind, SettingError, Value};
 
@@ -133,6 +135,10 @@ settings! {
     candidate_cap: u32 = 0, "candidate-cap", Retrieve, "passages", KnobKind::Number { min: 0.0, max: 1_000_000.0, step: 50.0, fine: 1.0 };
     /// Rank every passage, matched or not.
     rank_everything: bool = false, "rank-everything", Retrieve, "", KnobKind::Flag;
+    /// How a passage of several turns gets its vector scores.
+    pooler: Pooler = Pooler::Text, "pooler", Rank, "", KnobKind::Choice(Pooler::NAMES);
+    /// Which form of BM25.
+    bm25: Bm25Form = Bm25Form::Classic, "bm25", Rank, "", KnobKind::Choice(Bm25Form::NAMES);
     /// How the rankings become one order.
     fusion: Fusion = Fusion::Rrf, "fusion", Fuse, "", KnobKind::Choice(Fusion::NAMES);
     /// Share of the cross-encoder in the fusion; the rest is ColBERT's.

@@ -9,9 +9,10 @@ use super::{ReproduceArgs, chosen, without_ce};
 use crate::engine::{Deaf, SlotName};
 use crate::eval::bootstrap::{RESAMPLES, difference};
 use crate::eval::lexical_dense::{
-    Example, Experiment, GRID, Pooler, Scorer, gold_sessions, lambda, sessions, settings,
+    Example, Experiment, GRID, POOLERS, Scorer, gold_sessions, lambda, name_of, sessions, settings,
 };
 use crate::eval::metrics::Metrics;
+use crate::settings::Pooler;
 use crate::store::Store;
 use crate::store::clean::clean_line;
 
@@ -97,15 +98,16 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
 /// Every scorer, in the order of the tables.
 fn scorers() -> impl Iterator<Item = Scorer> {
     let pooled = |pooler| [Scorer::Dense(pooler), Scorer::Fused(pooler), Scorer::Rrf(pooler)];
-    [Scorer::Bm25].into_iter().chain(Pooler::ALL.into_iter().flat_map(pooled))
+    [Scorer::Bm25, Scorer::Bm25L].into_iter().chain(POOLERS.into_iter().flat_map(pooled))
 }
 
 fn name(scorer: Scorer) -> String {
     match scorer {
         Scorer::Bm25 => "BM25".to_owned(),
-        Scorer::Dense(pooler) => pooler.name().to_owned(),
-        Scorer::Fused(pooler) => format!("BM25 + {}, λ held out", pooler.name()),
-        Scorer::Rrf(pooler) => format!("RRF of BM25, {}", pooler.name()),
+        Scorer::Bm25L => "BM25L".to_owned(),
+        Scorer::Dense(pooler) => name_of(pooler).to_owned(),
+        Scorer::Fused(pooler) => format!("BM25 + {}, λ held out", name_of(pooler)),
+        Scorer::Rrf(pooler) => format!("RRF of BM25, {}", name_of(pooler)),
     }
 }
 
@@ -113,6 +115,7 @@ fn name(scorer: Scorer) -> String {
 fn reference(scorer: Scorer) -> &'static str {
     match scorer {
         Scorer::Bm25 => ".6395",
+        Scorer::Bm25L => "",
         Scorer::Dense(Pooler::Mean) => ".3276",
         Scorer::Dense(Pooler::Max) => ".4115",
         Scorer::Dense(Pooler::Top3) => ".4226",
@@ -128,6 +131,7 @@ fn reference(scorer: Scorer) -> &'static str {
         Scorer::Rrf(Pooler::Top3) => ".5642",
         Scorer::Rrf(Pooler::Lse10) => ".5384",
         Scorer::Rrf(Pooler::Token) => ".7149",
+        Scorer::Dense(Pooler::Text) | Scorer::Fused(Pooler::Text) | Scorer::Rrf(Pooler::Text) => "",
     }
 }
 
@@ -165,7 +169,7 @@ fn main_table(text: &mut String, experiment: &Experiment) {
 
 /// Poolers that were measured, each with what a function makes of it.
 fn measured<T>(of: impl Fn(Pooler) -> Option<T>) -> Vec<(Pooler, T)> {
-    Pooler::ALL.into_iter().filter_map(|pooler| Some((pooler, of(pooler)?))).collect()
+    POOLERS.into_iter().filter_map(|pooler| Some((pooler, of(pooler)?))).collect()
 }
 
 fn heading(text: &mut String, title: &str, first: &str, columns: &[String]) {
@@ -177,7 +181,7 @@ fn heading(text: &mut String, title: &str, first: &str, columns: &[String]) {
 }
 
 fn names_of<T>(columns: &[(Pooler, T)]) -> Vec<String> {
-    columns.iter().map(|(pooler, _)| pooler.name().to_owned()).collect()
+    columns.iter().map(|(pooler, _)| name_of(*pooler).to_owned()).collect()
 }
 
 fn sensitivity(text: &mut String, experiment: &Experiment) {
@@ -196,7 +200,7 @@ fn sensitivity(text: &mut String, experiment: &Experiment) {
     let chosen = measured(|pooler| experiment.chosen(pooler));
     for (pooler, folds) in chosen {
         let folds: Vec<String> = folds.iter().map(|lambda| format!("{lambda:.2}")).collect();
-        let _ = writeln!(text, "λ held out, {}: {}", pooler.name(), folds.join(" "));
+        let _ = writeln!(text, "λ held out, {}: {}", name_of(pooler), folds.join(" "));
     }
 }
 
