@@ -169,7 +169,28 @@ settings! {
 
 const WEIGHT: KnobKind = KnobKind::Number { min: 0.0, max: 100.0, step: 0.5, fine: 0.1 };
 
+/// Settings with a name: what differs from the defaults, and what they are.
+pub const PRESETS: &[(&str, &str, &str)] = &[
+    ("smartsearch", "", "the first paper: turns, cross-encoder and ColBERT fused by rank, adaptive cut"),
+    (
+        "lexical-dense",
+        "unit=session,rank-everything=on,discovery=never,prf=off,pooler=max,fusion=z,lambda=0.6,truncation=fixed",
+        "the second paper: sessions by BM25 and by the best vector of their turns, fused by standard scores",
+    ),
+];
+
 impl Settings {
+    /// The settings of a name of [`PRESETS`].
+    ///
+    /// # Errors
+    /// A sentence with the nearest name that there is.
+    pub fn preset(name: &str) -> Result<Self, String> {
+        let found = PRESETS.iter().find(|(known, _, _)| *known == name);
+        let (_, list, _) =
+            found.ok_or_else(|| unknown_name("preset", name, PRESETS.iter().map(|(known, _, _)| *known)))?;
+        Self::default().with(list).map_err(|error| error.to_string())
+    }
+
     /// The first stage that must run again when these settings replace `before`; `None` when nothing changed.
     pub fn first_changed_stage(&self, before: &Self) -> Option<Stage> {
         let knobs = KNOBS.iter().filter(|knob| (knob.get)(self) != (knob.get)(before)).map(|knob| knob.stage).min();
@@ -236,6 +257,18 @@ pub fn unknown_name<'a>(kind: &str, given: &str, names: impl Iterator<Item = &'a
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+
+    #[test]
+    fn presets_can_be_applied() {
+        let of = |name| Settings::preset(name).unwrap();
+        assert_eq!(of("smartsearch"), Settings::default());
+        let second = of("lexical-dense");
+        assert_eq!((second.unit, second.pooler, second.fusion), (Unit::Session, Pooler::Max, Fusion::Z));
+        assert_eq!(
+            Settings::preset("lexical").unwrap_err(),
+            "there is no preset 'lexical': did you mean 'lexical-dense'?"
+        );
+    }
 
     #[test]
     fn names_are_unique_and_defaults_are_in_range() {
