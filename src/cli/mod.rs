@@ -2,9 +2,11 @@
 
 mod ask;
 mod cache;
+mod chart;
 mod demo;
 mod destination;
 mod diff;
+mod document;
 mod eval;
 mod explain;
 mod import;

@@ -9,10 +9,11 @@ use serde::Serialize;
 
 use super::ask::question;
 use super::destination::DestinationArgs;
+use super::document::{Document, Form};
 use super::knobs::KnobArgs;
 use super::questions::{Asked, QuestionArgs};
 use super::reading::ReadingArgs;
-use super::table::{Style, Table};
+use super::table::Table;
 use super::{BadInput, dirs, output};
 use crate::engine::models::load_tagger;
 use crate::engine::{Models, Pipeline};
@@ -45,7 +46,7 @@ pub struct OracleArgs {
     learned: bool,
     /// How to print it: csv has a row a question, json everything; else as the end of the name after --output says, else
     /// text.
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "markdown", "csv", "json"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "markdown", "html", "csv", "json"])]
     format: Option<String>,
     #[command(flatten)]
     questions: QuestionArgs,
@@ -123,8 +124,7 @@ pub fn run(args: &OracleArgs) -> anyhow::Result<()> {
     let text = match args.format.as_deref().unwrap_or(&args.destination.ending()) {
         "json" => format!("{}\n", serde_json::to_string(&Whole { rules, totals: &totals, questions: &planned })?),
         "csv" => csv(&planned),
-        "markdown" | "md" => print(&planned, &totals, rules, wanted.is_some(), Style::Markdown),
-        _ => print(&planned, &totals, rules, wanted.is_some(), Style::Text),
+        other => document(&planned, &totals, rules, wanted.is_some()).print(Form::named(other).unwrap_or(Form::Text)),
     };
     destination.put(text.as_bytes())
 }
@@ -172,21 +172,24 @@ impl Planned {
     }
 }
 
-/// Totals; the steps of every plan when one question was asked, else those of the questions that cost more than one.
-fn print(planned: &[Planned], totals: &Oracle, rules: Rules, every: bool, style: Style) -> String {
+/// Totals, or the steps of the plan when one question was asked.
+fn document(planned: &[Planned], totals: &Oracle, rules: Rules, one: bool) -> Document {
+    let mut document = Document::new("memsift oracle");
     let goal = if rules.any { "any gold passage" } else { "all gold" };
     let limit = rules.hits.map(|hits| format!(", a search returns {hits} hits at most")).unwrap_or_default();
     let learned = if rules.learned { ", names that were found may be searched" } else { "" };
     let mut text = format!("the cheapest searches that find {goal}{limit}{learned}\n");
-    if every {
+    if one {
         for one in planned {
             let _ = writeln!(text, "\n{}  {}", clean_line(&one.id, &mut 0), one.question);
             for line in lines(one) {
                 let _ = writeln!(text, "    {line}");
             }
         }
-        return text;
+        document.lines(text);
+        return document;
     }
+    document.lines(text);
     let share = |count: usize, of: usize| {
         if of == 0 { "-".to_owned() } else { format!("{:.1} %", count as f64 / of as f64 * 100.0) }
     };
@@ -215,10 +218,10 @@ fn print(planned: &[Planned], totals: &Oracle, rules: Rules, every: bool, style:
     if totals.too_large > 0 {
         row("too many ways to look at all", "", "", totals.too_large, totals.questions);
     }
-    table.print(&mut text, style);
+    document.table(table);
     let hits = totals.hits as f64 / solved.max(1) as f64;
-    let _ = writeln!(text, "\nthe searches of a cheapest plan return {hits:.1} passages on average");
-    text
+    document.lines(format!("\nthe searches of a cheapest plan return {hits:.1} passages on average\n"));
+    document
 }
 
 /// A plan in words.

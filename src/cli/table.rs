@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::chart::escaped;
+
 /// A table with a title. The first column is aligned left, the others right.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
@@ -68,6 +70,22 @@ impl Table {
         }
         line(into, &self.columns);
         self.rows.iter().for_each(|row| line(into, row));
+    }
+
+    /// As an HTML element behind a text.
+    pub fn html(&self, into: &mut String) {
+        let line = |into: &mut String, row: &[String], tag: &str| {
+            let cells = (0..self.columns.len())
+                .map(|at| format!("<{tag}>{}</{tag}>", escaped(row.get(at).map_or("", String::as_str))));
+            let _ = writeln!(into, "<tr>{}</tr>", cells.collect::<String>());
+        };
+        let _ = writeln!(into, "<table>");
+        if !self.title.is_empty() {
+            let _ = writeln!(into, "<caption>{}</caption>", escaped(&self.title));
+        }
+        line(into, &self.columns, "th");
+        self.rows.iter().for_each(|row| line(into, row, "td"));
+        let _ = writeln!(into, "</table>");
     }
 
     fn markdown(&self, into: &mut String) {

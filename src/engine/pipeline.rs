@@ -9,7 +9,7 @@ use super::vectors::HistoryVectors;
 use crate::history::Conversation;
 use crate::parse::{Query, parse, parse_plain};
 use crate::passage::{PassageSet, Shape};
-use crate::rank::{Cache, CacheKey, ModelId, PairScore, TextEncoder};
+use crate::rank::{Cache, CacheKey, ModelId, PairScore, RankError, TextEncoder};
 use crate::retrieve::{Reader, retrieve};
 use crate::scored::{Model, Ranker, RankerState, Score, Scored, SentenceVectors, Timings};
 use crate::settings::{Pooler, Settings, Unit};
@@ -180,6 +180,31 @@ impl Pipeline {
         let scored = Arc::new(scored);
         listener.scored(Arc::clone(&scored));
         scored
+    }
+
+    /// The cross-encoder's scores of these texts, from the cache where they are known. `None` without a model.
+    pub fn score_pairs(&mut self, question: &str, texts: &[&str]) -> Option<Result<Vec<f64>, RankError>> {
+        let ce = self.models.ce.as_ref().ok()?;
+        let keys: Vec<CacheKey> =
+            texts.iter().map(|text| CacheKey::pair(ce.model(), ce.max_tokens(), question, text)).collect();
+        let mut known = self.cache.scores(&keys);
+        let missing = |known: &Option<PairScore>| known.is_none();
+        let left: Vec<&str> =
+            texts.iter().zip(&known).filter(|(_, known)| missing(known)).map(|(text, _)| *text).collect();
+        if !left.is_empty() {
+            let fresh = match ce.score(question, &left) {
+                Ok(fresh) => fresh,
+                Err(error) => return Some(Err(error)),
+            };
+            let open = known.iter_mut().zip(&keys).filter(|(known, _)| missing(known));
+            let entries = open.zip(fresh).map(|((slot, key), pair)| {
+                *slot = Some(pair);
+                (*key, pair)
+            });
+            let entries: Vec<(CacheKey, PairScore)> = entries.collect();
+            self.cache.put_scores(entries);
+        }
+        Some(Ok(known.into_iter().map(|pair| pair.map_or(f64::MIN, |pair| f64::from(pair.score))).collect()))
     }
 
     /// Token MaxSim and sentence cosine of every passage.

@@ -169,6 +169,21 @@ fn mixed([bm25, dense]: &[Vec<f64>; 2], lambda: f64) -> Vec<f64> {
     bm25.iter().zip(dense).map(|(lexical, dense)| lambda * lexical + (1.0 - lambda) * dense).collect()
 }
 
+/// Scores that put the sessions of `top` in the order of other scores, above all that are not in it. `scores` by session;
+/// `others` by place in `top`; ties stay in the order of `top`.
+pub fn reordered(scores: &[f64], top: &[usize], others: &[f64]) -> Vec<f64> {
+    let highest = scores.iter().copied().fold(f64::MIN, f64::max);
+    let mut order: Vec<(usize, f64)> = top.iter().copied().zip(others.iter().copied()).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut scores = scores.to_vec();
+    for (place, (session, _)) in order.iter().enumerate() {
+        if let Some(slot) = scores.get_mut(*session) {
+            *slot = highest + (order.len() - place) as f64;
+        }
+    }
+    scores
+}
+
 /// What stands for a session without turns; below every score.
 const NO_TURNS: f64 = -9.0;
 
@@ -234,22 +249,25 @@ impl Experiment {
         Self { examples, hits, folds }
     }
 
+    /// The scores of one scorer for one question, by session; `None` when it could not be measured.
+    pub fn scores(&self, scorer: Scorer, question: usize) -> Option<Vec<f64>> {
+        let one = self.examples.get(question)?;
+        match scorer {
+            Scorer::Bm25 => Some(one.bm25.clone()),
+            Scorer::Bm25L => Some(one.bm25l.clone()),
+            Scorer::Dense(pooler) => one.dense.get(slot(pooler))?.clone(),
+            Scorer::Fused(pooler) => {
+                let fold = self.folds.get(slot(pooler))?.as_ref()?.get(one.conversation)?;
+                one.standard(pooler).map(|standard| mixed(&standard, lambda(*fold)))
+            }
+            Scorer::Rrf(pooler) => one.rrf(pooler),
+        }
+    }
+
     /// The measures of one scorer, a question each; `None` when it could not be measured.
     pub fn metrics(&self, scorer: Scorer) -> Option<Vec<Metrics>> {
-        let of = |one: &Example| {
-            let scores = match scorer {
-                Scorer::Bm25 => Some(one.bm25.clone()),
-                Scorer::Bm25L => Some(one.bm25l.clone()),
-                Scorer::Dense(pooler) => one.dense.get(slot(pooler))?.clone(),
-                Scorer::Fused(pooler) => {
-                    let fold = self.folds.get(slot(pooler))?.as_ref()?.get(one.conversation)?;
-                    one.standard(pooler).map(|standard| mixed(&standard, lambda(*fold)))
-                }
-                Scorer::Rrf(pooler) => one.rrf(pooler),
-            };
-            Some(Metrics::of(&scores?, &one.gold))
-        };
-        self.examples.iter().map(of).collect()
+        let of = |(at, one): (usize, &Example)| Some(Metrics::of(&self.scores(scorer, at)?, &one.gold));
+        self.examples.iter().enumerate().map(of).collect()
     }
 
     /// λ of every conversation, as chosen on the others.

@@ -12,12 +12,12 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::destination::DestinationArgs;
+use super::document::Form;
 use super::knobs::KnobArgs;
 use super::measure::{Measured, measure};
 use super::questions::{Asked, QuestionArgs};
 use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
-use super::table::Style;
 use super::{BadInput, output, pipeline, say_what_is_missing};
 use crate::engine::{Pipeline, SlotName};
 use crate::eval::outcome::Outcome;
@@ -42,7 +42,7 @@ pub struct EvalArgs {
     tune: Vec<String>,
     /// How to print it: csv has a row a question and setting, json everything; else as the end of the name after --output
     /// says, else text.
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "markdown", "csv", "json"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "markdown", "html", "csv", "json"])]
     format: Option<String>,
     /// Also write PREFIX.qrels and the order of every setting as PREFIX.A.run, PREFIX.B.run … for TREC tools.
     #[arg(long, value_name = "PREFIX")]
@@ -87,8 +87,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let text = match args.format.as_deref().unwrap_or(&args.destination.ending()) {
         "json" => files::json(&report, &models)?,
         "csv" => files::csv(&report),
-        "markdown" | "md" => tables::print(&report, &models, seconds, Style::Markdown),
-        _ => tables::print(&report, &models, seconds, Style::Text),
+        other => tables::document(&report, &models, seconds).print(Form::named(other).unwrap_or(Form::Text)),
     };
     destination.put(text.as_bytes())
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::super::table::{Style, Table};
+use super::super::chart::Chart;
+use super::super::document::Document;
+use super::super::table::Table;
 use crate::eval::bootstrap::RESAMPLES;
 use crate::eval::figure::Figure;
 use crate::eval::outcome::Loss;
@@ -21,29 +23,35 @@ const SMALL: [Figure; 7] =
 /// What stands where a model is absent.
 const ABSENT: &str = "not measured";
 
-/// All tables.
-pub(super) fn print(report: &Report, models: &[(&'static str, String)], seconds: f64, style: Style) -> String {
-    let mut text = head(report, models, seconds);
-    figures(report).print(&mut text, style);
-    let mut tables = vec![differences(report), losses(report)];
+/// All tables, and charts of the tuned knobs.
+pub(super) fn document(report: &Report, models: &[(&'static str, String)], seconds: f64) -> Document {
+    let mut document = Document::new("memsift eval");
+    document.lines(head(report, models, seconds));
+    document.table(figures(report));
+    document.table(differences(report));
+    document.table(losses(report));
     for at in 0..report.systems.len() {
-        tables.push(groups(report, at, "category", &report.categories(), |record, name| category(record) == name));
+        document.table(groups(report, at, "category", &report.categories(), |record, name| category(record) == name));
     }
     for at in 0..report.systems.len() {
         let number = |record: &Record, name: &str| {
             report.conversations.get(record.conversation).is_some_and(|conversation| conversation == name)
         };
-        tables.push(groups(report, at, "conversation", &report.conversations, number));
+        document.table(groups(report, at, "conversation", &report.conversations, number));
     }
     for tuned in &report.tuned {
-        tables.push(curve(tuned));
-        tables.push(folds(report, tuned));
+        let values = tuned.axis.values.iter().copied();
+        let points = values.zip(&tuned.curve).map(|(value, (share, _))| (value, share * 100.0)).collect();
+        document.chart(Chart::Lines {
+            title: format!("% of the gold kept over {}", tuned.axis.knob),
+            x: tuned.axis.knob.clone(),
+            lines: vec![("all conversations".to_owned(), points)],
+        });
+        document.table(curve(tuned));
+        document.table(folds(report, tuned));
     }
-    tables.push(evidence(report));
-    for table in tables.iter().filter(|table| !table.is_empty()) {
-        table.print(&mut text, style);
-    }
-    text
+    document.table(evidence(report));
+    document
 }
 
 /// What was asked, of which models, under which knobs.

@@ -3,10 +3,12 @@
 
 use std::time::Instant;
 
+use super::super::chart::Chart;
+use super::super::document::Document;
 use super::super::measure::measure;
 use super::super::questions::QuestionArgs;
-use super::super::table::{Style, Table};
-use super::super::{output, pipeline, say_what_is_missing};
+use super::super::table::Table;
+use super::super::{pipeline, say_what_is_missing};
 use super::smartsearch::ADVERSARIAL;
 use super::{ReproduceArgs, without_ce};
 use crate::eval::ablation::{Ablation, ORDER, SEARCH};
@@ -21,7 +23,7 @@ use crate::store::Store;
 const ORDERS: [Fusion; 2] = [Fusion::Match, Fusion::Colbert];
 
 /// Measure and print.
-pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
     let questions = QuestionArgs {
@@ -63,17 +65,23 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
         record.outcomes = outcomes.into_iter().flatten().collect();
     }
     say_what_is_missing(&pipeline);
-    let mut text = format!(
+    let mut document = Document::new("Ablations of the first paper's pipeline");
+    document.lines(format!(
         "{} questions, {} gold passages, {} configurations, {:.1} s\nin brackets: measured before on LoCoMo-10 with \
          all-MiniLM-L6-v2\n",
         thousands(report.records.len() as u64),
         thousands(report.evidence.gold as u64),
         SEARCH.len() + ORDER.len(),
         began.elapsed().as_secs_f64()
-    );
-    search_table(&report).print(&mut text, Style::Text);
-    order_table(&report, first.len(), ce.is_ok() && !args.with_ce).print(&mut text, Style::Text);
-    output::print(&text)
+    ));
+    document.table(search_table(&report));
+    document.table(order_table(&report, first.len(), ce.is_ok() && !args.with_ce));
+    let bars = ORDER.iter().enumerate().map(|(number, one)| {
+        let outcomes = report.outcomes(first.len() + number, |_| true);
+        (one.name.to_owned(), Figure::Kept.over(outcomes).map(|share| share * 100.0))
+    });
+    document.chart(Chart::Bars { title: "% of the gold that is kept".to_owned(), bars: bars.collect() });
+    Ok(document)
 }
 
 fn changed(one: &Ablation, fusion: Option<Fusion>) -> anyhow::Result<Settings> {
@@ -86,7 +94,7 @@ fn changed(one: &Ablation, fusion: Option<Fusion>) -> anyhow::Result<Settings> {
 
 /// A figure of one system with the earlier one in brackets.
 fn beside(report: &Report, at: usize, figure: Figure, reference: f64) -> String {
-    let value = figure.over(report.outcomes(at, |_| true).into_iter());
+    let value = figure.over(report.outcomes(at, |_| true));
     let digits = if figure.is_share() { 2 } else { 0 };
     let scale = if figure.is_share() { 100.0 } else { 1.0 };
     let before = if reference.is_nan() { String::new() } else { format!(" ({:.digits$})", reference * scale) };

@@ -3,14 +3,18 @@
 
 mod ablations;
 mod lexical_dense;
+mod session_tables;
 mod smartsearch;
 
 use std::path::PathBuf;
 
 use super::ask::conversation_id;
+use super::document::Form;
 use super::rankers::RankerArgs;
+use super::{BadInput, output};
 use crate::engine::{Models, Pipeline};
 use crate::history::ConversationSummary;
+use crate::output_file::OutputFile;
 use crate::store::Store;
 
 /// Arguments of `reproduce`.
@@ -25,8 +29,8 @@ pub struct ReproduceArgs {
     /// Only these conversations.
     #[arg(long)]
     conversation: Vec<String>,
-    /// Score every candidate with the cross-encoder too (smartsearch only). It takes hours on a large data set; what is
-    /// scored is kept, so an interrupted run goes on where it was.
+    /// Score with the cross-encoder too: every candidate (smartsearch), the ten best sessions (lexical-dense). It takes hours
+    /// on a large data set; what is scored is kept, so an interrupted run goes on where it was.
     #[arg(long)]
     with_ce: bool,
     /// Instead: 59 configurations of the pipeline, each with one thing changed (smartsearch only).
@@ -35,6 +39,9 @@ pub struct ReproduceArgs {
     /// Only every Nth question with gold, from the first one on.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
+    /// Also write the tables with charts to this HTML file; a file that is there stays, and that is an error.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     rankers: RankerArgs,
 }
@@ -49,11 +56,18 @@ enum Paper {
 
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
-    match args.paper {
-        Paper::Smartsearch if args.ablations => ablations::run(args),
-        Paper::Smartsearch => smartsearch::run(args),
-        Paper::LexicalDense => lexical_dense::run(args),
+    // The place is looked at before hours of work.
+    let html = args.html.as_deref().map(|path| OutputFile::new(path, false));
+    let html = html.transpose().map_err(|error| BadInput(format!("--html: {error}")))?;
+    let document = match args.paper {
+        Paper::Smartsearch if args.ablations => ablations::run(args)?,
+        Paper::Smartsearch => smartsearch::run(args)?,
+        Paper::LexicalDense => lexical_dense::run(args)?,
+    };
+    if let Some(html) = html {
+        html.write(document.print(Form::Html).as_bytes())?;
     }
+    output::print(&document.print(Form::Text))
 }
 
 /// The conversations that are asked about.
