@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use memsift::engine::{
-    Ask, Deaf, Engine, EngineOptions, Event, Inspection, Job, Models, Pipeline, RankerChoice, SweepAsk,
+    Ask, ContrastAsk, Deaf, Engine, EngineOptions, Event, Inspection, Job, Models, Pipeline, RankerChoice, SweepAsk,
 };
 use memsift::eval::sweep::{Axis, Sweep, sweep};
 use memsift::history::Conversation;
@@ -19,6 +19,7 @@ use memsift::scored::RankerState;
 use memsift::settings::Settings;
 use memsift::store::Reading;
 use memsift::store::import::import_texts;
+use memsift::trace::Trace;
 
 fn options(models: std::path::PathBuf) -> EngineOptions {
     EngineOptions {
@@ -173,6 +174,40 @@ fn the_newest_question_wins_and_a_stopped_one_goes_on() {
     assert!((matrix.score.score - colbert.value).abs() < 1e-3, "{} for {}", matrix.score.score, colbert.value);
     assert_eq!((matrix.passage.len() as u32, matrix.clipped), (colbert.tokens, colbert.clipped));
     assert!((pair.score.score - ce.value).abs() < 1e-4 && pair.tokens.read.len() as u32 == ce.tokens);
+}
+
+/// Two settings over all questions: as if each were asked alone, also where they search differently.
+#[test]
+fn two_settings_are_compared_on_every_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let (send, events) = channel();
+    let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
+    let conversation = open(&engine, &events, dir.path());
+    let known = conversation.questions.iter().filter(|known| !known.gold.is_empty());
+    let questions: Vec<(String, Vec<usize>)> =
+        known.map(|known| (known.text.trim().to_owned(), known.gold.clone())).collect();
+    let a = Settings::default();
+    let b = a.with("matching=word,unit=session,budget=900").unwrap();
+    let ask = ContrastAsk { number: 7, conversation: conversation.clone(), questions, a: a.clone(), b: b.clone() };
+    engine.send(Job::Contrast(ask.clone()));
+    let mut rows = Vec::new();
+    wait(&events, |event| match event {
+        Event::Contrasted { number: 7, done, total, row, .. } => {
+            rows.extend(row);
+            assert_eq!((rows.len(), total), (done, ask.questions.len()));
+            (done == total).then_some(())
+        }
+        _ => None,
+    });
+    let mut pipeline = Pipeline::new(Models::none("not in this test"), Cache::in_memory());
+    let mut gold = |settings: &Settings, (text, gold): &(String, Vec<usize>)| {
+        let scored = pipeline.ask(&conversation, text, gold, settings, &mut Deaf);
+        Trace::new(scored, settings.clone()).gold()
+    };
+    for (row, question) in rows.iter().zip(&ask.questions) {
+        assert_eq!((row.a, row.b), (gold(&a, question), gold(&b, question)), "{}", question.0);
+    }
+    assert!(rows.iter().any(|row| row.change() != 0.0));
 }
 
 #[test]

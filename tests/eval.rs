@@ -236,3 +236,51 @@ fn the_oracle_adds_up_and_tells_its_steps() {
     assert_eq!(code, Some(2));
     assert!(said.contains("has no question 'What was never asked?' with gold"), "{said}");
 }
+
+#[test]
+fn a_page_with_charts_needs_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = samples(dir.path());
+    let page = dir.path().join("page.html").display().to_string();
+    let (code, text, said) = memsift(dir.path(), &["reproduce", "smartsearch", "--db", &db, "--html", &page]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(text.contains("gold passages retrieved"), "{text}");
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("<svg") && html.contains("gold passages retrieved") && html.ends_with("</html>\n"));
+    assert!(["src=", "href", "<script", "http"].iter().all(|outside| !html.contains(outside)), "{html}");
+    let (code, _, said) = memsift(dir.path(), &["reproduce", "smartsearch", "--db", &db, "--html", &page]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("already"), "{said}");
+    let (code, html, _) = memsift(dir.path(), &["eval", "--db", &db, "--fusion", "match", "--format", "html"]);
+    assert_eq!(code, Some(0));
+    assert!(html.contains("<caption>What became of the gold"));
+}
+
+#[test]
+fn ablations_hold_what_needs_no_model_and_say_what_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = samples(dir.path());
+    let (code, text, said) =
+        memsift(dir.path(), &["reproduce", "smartsearch", "--ablations", "--every", "3", "--db", &db]);
+    assert_eq!(code, Some(0), "{said}");
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}\n{text}"));
+    let words = |name: &str| {
+        row(name).split("  ").filter(|cell| !cell.is_empty()).map(str::trim).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(
+        row("cross-encoder ").contains("not measured") && row("as published").contains("not measured (80.17)"),
+        "{text}"
+    );
+    assert_ne!(words("conversation order")[2], words("match score")[1], "{text}");
+    // Whole words find no more than substrings do.
+    let ranked = |name: &str| -> f64 {
+        let cells = words(name);
+        let cell = cells
+            .iter()
+            .skip(1)
+            .find(|cell| cell.starts_with(|c: char| c.is_ascii_digit()) && cell.contains('('))
+            .unwrap();
+        cell.split(' ').next().unwrap().parse().unwrap()
+    };
+    assert!(ranked("whole words") <= ranked("as published"));
+}

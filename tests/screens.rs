@@ -48,6 +48,15 @@ fn pins_and_the_sweep_over_all_questions() {
 }
 
 #[test]
+fn sessions_by_bm25_and_by_their_best_turn_at_three_sizes() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+        let mut session = Session::asked(columns, rows, "terminal", false);
+        session.keys(":preset lexical-dense<Enter>");
+        snapshot(&format!("sessions-{columns}x{rows}"), session.text());
+    }
+}
+
+#[test]
 fn styles_carry_the_same_meaning_in_colour_and_in_mono() {
     for theme in ["terminal", "mono"] {
         let session = Session::asked(80, 24, theme, false);

@@ -11,6 +11,7 @@ use memsift::explain::compare::Move;
 use memsift::scored::RankerState;
 use memsift::settings::Settings;
 use memsift::trace::Trace;
+use memsift::ui::model::Mode;
 use memsift::ui::pin::{Pinned, Standing};
 use memsift::ui::{Effect, Input};
 use screen::{QUESTION, Session};
@@ -435,4 +436,54 @@ fn two_thousand_candidates_are_compared_at_once() {
     assert!(text.contains(&format!("{} enter, {} leave", found.price.enter.len(), found.price.leave.len())), "{text}");
     session.keys("z7G");
     session.draw();
+}
+
+#[test]
+fn the_questions_on_which_two_settings_differ_most_are_walked() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(":worst<Enter>");
+    assert!(session.model.message.clone().unwrap().text.contains("pin A first with c"));
+    session.keys("c:worst<Enter>");
+    assert!(session.model.message.clone().unwrap().text.contains("A and B are the same"));
+    session.keys(":set budget 150<Enter>:worst<Enter>");
+    let contrast = session.model.contrast.clone().unwrap();
+    let worst: Vec<(String, f64)> =
+        contrast.worst().iter().map(|(text, row)| ((*text).to_owned(), row.change())).collect();
+    assert!(worst.len() > 1, "a tenth of the budget loses gold of several questions");
+    assert!(worst.windows(2).all(|pair| pair[0].1.abs() >= pair[1].1.abs()));
+    assert!(worst.iter().all(|(_, change)| *change < 0.0), "less budget gains nothing: {worst:?}");
+    // The list has them in that order, and what it says of the first is what its trace says.
+    let screen = session.text();
+    assert!(screen.contains("Where A and B differ most"), "{screen}");
+    let (a, b, gain, lose) = contrast.totals();
+    assert_eq!((gain, lose), (0, worst.len()));
+    let said = session.model.message.clone().unwrap().text;
+    assert!(
+        said.starts_with(&format!("A keeps {} of {} gold, B {} of {}", a.kept, a.total, b.kept, b.total)),
+        "{said}"
+    );
+    session.keys("<Enter>");
+    assert_eq!(session.model.asked.as_ref(), Some(&worst[0].0));
+    let (now, pinned) = (b_of(&session), session.model.pinned.as_ref().unwrap().trace().unwrap().gold());
+    let row = contrast.worst()[0].1;
+    assert_eq!((row.a, row.b), (pinned, now));
+    // Again it stands, without asking anything; another knob asks anew.
+    let asked = session.left.len();
+    session.keys(":worst<Enter>");
+    assert_eq!(session.left.len(), asked);
+    session.keys("<Esc>:set budget 250<Enter>:worst<Enter>");
+    assert_eq!(session.left.len(), asked + 1);
+    // Stopped in the middle it opens no list and can begin again.
+    session.keys("<Esc>:set budget 350<Enter>");
+    session.sweep_answers = 1;
+    session.keys(":worst<Enter><Esc>");
+    assert!(session.model.message.clone().unwrap().text.contains("comparing stopped at 1 of"));
+    assert_eq!(session.model.mode, Mode::Normal);
+    session.sweep_answers = usize::MAX;
+    session.keys(":worst<Enter>");
+    assert!(matches!(session.model.mode, Mode::Picker(_)));
+}
+
+fn b_of(session: &Session) -> memsift::trace::GoldCounts {
+    b(session).gold()
 }

@@ -147,6 +147,49 @@ fn folders() -> Wish {
     Wish { ce, colbert, dense, ..Wish::default() }
 }
 
+/// The second paper's search: sessions take their scores from their turns.
+#[test]
+fn a_session_is_as_good_as_its_turns_and_no_text_is_read_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let conversation = sample(dir.path());
+    let (ce, colbert, dense) = (Counting::new("ce", TOKENS), Counting::new("c", TOKENS), Counting::new("d", SENTENCE));
+    let mut pipeline = Pipeline::new(models(&ce, &colbert, &colbert), Cache::in_memory());
+    let turns = ask(&mut pipeline, &conversation, QUESTION);
+    let mut of = |pooler: &str| {
+        let settings = Settings::preset("lexical-dense").unwrap().with(&format!("pooler={pooler}")).unwrap();
+        pipeline.ask(&conversation, QUESTION, &[], &settings, &mut Deaf)
+    };
+    // Token MaxSim of the best turn; its place is told.
+    let scored = of("token");
+    assert_eq!(scored.passages.len(), conversation.sessions.len());
+    assert_eq!(scored.retrieval.candidates.len(), conversation.sessions.len(), "every session is ranked");
+    for (at, session) in conversation.sessions.iter().enumerate() {
+        let best = session.turns.clone().map(|turn| turns.colbert.value(turn as u32).unwrap()).fold(f64::MIN, f64::max);
+        let score = scored.colbert.score(at as u32).unwrap();
+        assert_eq!(f64::from(score.value), best);
+        assert_eq!(turns.colbert.value(score.turn.unwrap()).unwrap(), best);
+        assert!(session.turns.contains(&(score.turn.unwrap() as usize)));
+    }
+    // Only the turns were read, once, and the question; a session's own text never.
+    assert_eq!(colbert.count(), conversation.turns.len() + 1);
+    assert!(of("text").colbert.scores.iter().flatten().all(|score| score.turn.is_none()));
+    assert_eq!(colbert.count(), conversation.sessions.len(), "now the sessions are read");
+    // Sentence vectors: best, mean of the best three and mean differ, and fall in this order for these vectors.
+    let mut pipeline = Pipeline::new(models(&ce, &dense, &dense), Cache::in_memory());
+    let mut of = |pooler: &str| {
+        let settings = Settings::preset("lexical-dense").unwrap().with(&format!("pooler={pooler}")).unwrap();
+        pipeline.ask(&conversation, QUESTION, &[], &settings, &mut Deaf)
+    };
+    let (max, top3, mean) = (of("max"), of("top3"), of("mean"));
+    for at in 0..max.passages.len() as u32 {
+        let of = |scored: &Scored| scored.colbert.value(at).unwrap();
+        assert!(of(&max) >= of(&top3) && of(&top3) > of(&mean), "{} {} {}", of(&max), of(&top3), of(&mean));
+        let length: f64 =
+            (0..2).map(|axis| f64::from(max.sentences.as_ref().unwrap().data[at as usize * 2 + axis]).powi(2)).sum();
+        assert!((length - 1.0).abs() < 1e-6);
+    }
+}
+
 #[test]
 fn a_model_that_ran_fast_is_named_so_and_shares_no_score_with_the_exact_one() {
     let dir = tempfile::tempdir().unwrap();

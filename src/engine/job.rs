@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::count::TokenCount;
 use super::inspect::Inspection;
+use crate::eval::oracle::{Plan, Rules};
 use crate::eval::sweep::{Axis, Sweep};
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
@@ -29,6 +30,8 @@ pub enum Job {
     Sweep(SweepAsk),
     /// Count what two settings keep of the gold of many questions, in the background as a sweep, which it replaces.
     Contrast(ContrastAsk),
+    /// Plan the cheapest searches to the gold of many questions.
+    Oracle(OracleAsk),
     /// Stop the sweep or the comparison; its scores stay.
     StopSweep,
     /// Stop scoring; what is scored stays.
@@ -102,6 +105,21 @@ pub struct ContrastAsk {
     pub a: Settings,
     /// The other.
     pub b: Settings,
+}
+
+/// Questions for the oracle.
+#[derive(Debug, Clone)]
+pub struct OracleAsk {
+    /// Number of the request; the answer carries it.
+    pub number: u64,
+    /// The history to ask.
+    pub conversation: Arc<Conversation>,
+    /// The questions as typed, each with the turns known to hold its evidence.
+    pub questions: Vec<(String, Vec<usize>)>,
+    /// The knobs, of which those of terms and matching count.
+    pub settings: Settings,
+    /// What counts as reaching the goal.
+    pub rules: Rules,
 }
 
 /// What two settings keep of the gold of one question.
@@ -188,6 +206,13 @@ pub enum Event {
         left: Option<f64>,
         /// The question; `None` when there was none left.
         row: Option<Contrasted>,
+    },
+    /// The cheapest searches, by question.
+    Planned {
+        /// See [`OracleAsk::number`].
+        number: u64,
+        /// By question.
+        plans: Vec<Plan>,
     },
     /// What the models see of a passage.
     Inspected {

@@ -84,6 +84,8 @@ impl Replay {
             }
             Job::Sweep(ask) => self.sweep(ask),
             Job::Contrast(ask) => self.contrast(ask),
+            // The screen does not ask for this: a trace has one question.
+            Job::Oracle(ask) => (self.say)(Event::Planned { number: ask.number, plans: Vec::new() }),
             Job::StopSweep | Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

@@ -14,7 +14,7 @@ use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
 use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
 use super::sweep::Sweeper;
-use super::{count, inspect};
+use super::{count, inspect, oracle};
 use crate::rank::Cache;
 use crate::scored::Scored;
 use crate::store::marks::Marks;
@@ -237,6 +237,7 @@ impl Worker {
             Job::Pinned(ask) => self.pinned(&ask),
             Job::Sweep(ask) => self.sweeper.start(ask),
             Job::Contrast(ask) => self.sweeper.contrast(ask),
+            Job::Oracle(ask) => (self.say)(oracle::answer(&mut self.pipeline, &ask)),
             Job::StopSweep => self.sweeper.stop(),
             Job::Inspect { generation, passage } => {
                 let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);

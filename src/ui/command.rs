@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line};
 use super::picker::Picker;
 use super::theme::Theme;
 use super::update::{Effect, act, ask, pick};
-use super::{contrast, knob, pin, pins};
+use super::{contrast, knob, oracle, pin, pins};
 use crate::engine::Job;
 use crate::passage::fold;
 use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings, unknown_name};
@@ -31,6 +31,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "FILE",
         "write the trace: .json, .msgpack, .md, .csv, .txt context, .run for TREC, .svg picture; export! overwrites",
     ),
+    ("oracle", "", "the cheapest searches that would have found the gold, of this question and of all"),
     ("worst", "", "compare A and B on all questions with gold, and list those on which they differ most"),
     ("resume", "", "go on scoring after Esc"),
     ("help", "", "all keys and commands"),
@@ -66,6 +67,7 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         "export" | "export!" => {
             effects.push(Effect::Export { path: PathBuf::from(rest), overwrite: name == "export!" });
         }
+        "oracle" => oracle::open(model, effects),
         "worst" => contrast::open(model, effects),
         "resume" => act(model, Action::Resume, effects),
         "help" => {

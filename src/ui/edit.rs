@@ -48,7 +48,10 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
     let mode = model.mode.clone();
     match (mode, event.code) {
         (Mode::Help(_), KeyCode::F(1)) => model.mode = Mode::Normal,
-        (overlay @ (Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_)), KeyCode::Char(':')) => {
+        (
+            overlay @ (Mode::Context(_) | Mode::Compare(_) | Mode::Oracle(_) | Mode::Sweep(_) | Mode::Tokens(_)),
+            KeyCode::Char(':'),
+        ) => {
             open(model, Mode::Command, "");
             model.behind = Some(overlay);
         }
@@ -112,6 +115,16 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
                 _ => {}
             },
         },
+        (Mode::Oracle(at), code) => match scroll(model, code, at) {
+            Some(at) => model.mode = Mode::Oracle(at),
+            None if super::oracle::key(model, event, effects) => {}
+            None => match code {
+                KeyCode::Char('j') => model.mode = Mode::Oracle(at + 1),
+                KeyCode::Char('k') => model.mode = Mode::Oracle(at.saturating_sub(1)),
+                KeyCode::Char('q') => close(model),
+                _ => {}
+            },
+        },
         (Mode::Compare(at), code) => match scroll(model, code, at) {
             Some(at) => model.mode = Mode::Compare(at),
             None => match code {
@@ -158,7 +171,7 @@ pub fn paste(model: &mut Model, text: &str) {
         Mode::Question => {
             model.question.insert_str(cleaned);
         }
-        Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_) | Mode::Normal => {}
+        Mode::Context(_) | Mode::Compare(_) | Mode::Oracle(_) | Mode::Sweep(_) | Mode::Tokens(_) | Mode::Normal => {}
         mode => {
             model.prompt.insert_str(cleaned);
             let typed = text_of(&model.prompt);

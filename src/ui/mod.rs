@@ -14,6 +14,7 @@ pub mod layout;
 pub mod list;
 pub mod model;
 pub mod mouse;
+pub mod oracle;
 pub mod pane;
 pub mod picker;
 pub mod picture;

@@ -111,7 +111,9 @@ pub struct Model {
     pub sweep_all: Option<AllQuestions>,
     /// A and B over all questions with gold, as far as it is.
     pub contrast: Option<super::contrast::Contrast>,
-    /// How many of both were asked for.
+    /// What the oracle was asked, and what it said.
+    pub oracle: Option<super::oracle::Planned>,
+    /// How many of these were asked for.
     pub sweeps: u64,
     /// A: pinned settings, with their trace for the question.
     pub pinned: Option<Pinned>,
@@ -183,6 +185,8 @@ pub enum Mode {
     Context(usize),
     /// Pinned settings are compared with the present ones, so far scrolled.
     Compare(usize),
+    /// The cheapest searches to the gold are shown, so far scrolled.
+    Oracle(usize),
     /// Recall over two knobs is shown.
     Sweep(super::sweep::Cursor),
     /// What the models saw is shown.
@@ -291,6 +295,7 @@ impl Model {
             counted: None,
             sweep_all: None,
             contrast: None,
+            oracle: None,
             sweeps: 0,
             pinned: None,
             pins: start.pins.0.clone(),

@@ -26,15 +26,23 @@ pub fn mouse(model: &mut Model, event: MouseEvent, effects: &mut Vec<Effect>) {
     match (event.kind, &mut model.mode) {
         (MouseEventKind::ScrollDown, Mode::Picker(picker)) => picker.step(3),
         (MouseEventKind::ScrollUp, Mode::Picker(picker)) => picker.step(-3),
-        (MouseEventKind::ScrollDown, Mode::Help(at) | Mode::Context(at) | Mode::Compare(at)) => *at += 3,
-        (MouseEventKind::ScrollUp, Mode::Help(at) | Mode::Context(at) | Mode::Compare(at)) => {
+        (MouseEventKind::ScrollDown, Mode::Help(at) | Mode::Context(at) | Mode::Compare(at) | Mode::Oracle(at)) => {
+            *at += 3
+        }
+        (MouseEventKind::ScrollUp, Mode::Help(at) | Mode::Context(at) | Mode::Compare(at) | Mode::Oracle(at)) => {
             *at = at.saturating_sub(3)
         }
         (MouseEventKind::ScrollDown, Mode::Tokens(view)) => view.step(3),
         (MouseEventKind::ScrollUp, Mode::Tokens(view)) => view.step(-3),
         (
             _,
-            Mode::Picker(_) | Mode::Help(_) | Mode::Context(_) | Mode::Compare(_) | Mode::Sweep(_) | Mode::Tokens(_),
+            Mode::Picker(_)
+            | Mode::Help(_)
+            | Mode::Context(_)
+            | Mode::Compare(_)
+            | Mode::Oracle(_)
+            | Mode::Sweep(_)
+            | Mode::Tokens(_),
         ) => {}
         (MouseEventKind::ScrollDown, _) => wheel(model, place, 3),
         (MouseEventKind::ScrollUp, _) => wheel(model, place, -3),

@@ -195,6 +195,7 @@ pub fn forget(model: &mut Model, effects: &mut Vec<Effect>) {
         effects.push(Effect::Send(Job::StopSweep));
     }
     model.sweep = None;
+    model.oracle = None;
 }
 
 /// A key while the map is open.

@@ -379,6 +379,7 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
         Event::Contrasted { number, done, total, row, .. } => {
             super::contrast::contrasted(model, number, row, (done, total));
         }
+        Event::Planned { number, plans } => super::oracle::planned(model, number, plans),
         Event::Inspected { generation, passage, inspection } if generation == model.generation => {
             model.inspection = Some(Inspected { generation, passage, inspection });
             model.inspecting = None;

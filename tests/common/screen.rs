@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use memsift::engine::{Ask, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading, TokenCount};
+use memsift::engine::{
+    Ask, Contrasted, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading, TokenCount,
+};
 use memsift::eval::sweep::{Sweep, sweep};
 use memsift::history::Conversation;
 use memsift::parse::parse_plain;
@@ -13,9 +15,10 @@ use memsift::passage::{PassageSet, Shape};
 use memsift::rank::{Matrix, PairPart, PairScore, PairTokens, TokenMatch, TokenPiece};
 use memsift::retrieve::{NoReader, Reader, retrieve};
 use memsift::scored::{Model as ModelName, Ranker, RankerState, Score, Scored, Timings};
-use memsift::settings::Settings;
+use memsift::settings::{Pooler, Settings};
 use memsift::store::Store;
 use memsift::store::import::import_texts;
+use memsift::trace::Trace;
 use memsift::ui::{Effect, Glyphs, Input, Model, Start, Theme, update, view::view};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -60,7 +63,8 @@ pub fn scored_with(ask: &Ask, state: RankerState, reader: &dyn Reader) -> Arc<Sc
         logit: None,
         tokens: 30,
         clipped: 0,
-        turn: None,
+        // Where scores are pooled, the third turn speaks for a session.
+        turn: (ask.settings.pooler != Pooler::Text).then(|| set.passages[at].turns.start as u32 + 2),
     };
     let colbert: Vec<Option<Score>> = (0..set.len()).map(|at| Some(maxsim(at))).collect();
     let name = |name: &str| Some(ModelName { name: name.to_owned(), hash: "0".repeat(64) });
@@ -251,6 +255,26 @@ impl Session {
                         effects.extend(update(&mut self.model, Input::Engine(event)));
                     }
                     self.left.push(Effect::Send(Job::Sweep(ask)));
+                }
+                Effect::Send(Job::Contrast(ask)) if self.sweep_answers > 0 => {
+                    let total = ask.questions.len();
+                    for (question, (text, gold)) in ask.questions.iter().take(self.sweep_answers).enumerate() {
+                        let [a, b] = [&ask.a, &ask.b].map(|settings| {
+                            let one = Ask {
+                                generation: 0,
+                                conversation: Arc::clone(&ask.conversation),
+                                text: text.clone(),
+                                gold: gold.clone(),
+                                settings: settings.clone(),
+                            };
+                            Trace::new(scored(&one, RankerState::Done), settings.clone()).gold()
+                        });
+                        let row = Some(Contrasted { question, a, b });
+                        let (number, done) = (ask.number, question + 1);
+                        let event = Event::Contrasted { number, done, total, left: None, row };
+                        effects.extend(update(&mut self.model, Input::Engine(event)));
+                    }
+                    self.left.push(Effect::Send(Job::Contrast(ask)));
                 }
                 Effect::Send(Job::Inspect { generation, passage }) if self.inspect.is_some() => {
                     let trace = self.model.trace.as_ref().unwrap();

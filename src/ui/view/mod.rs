@@ -7,6 +7,7 @@ mod fused;
 mod help;
 mod hops;
 mod knobs;
+mod oracle;
 mod passage;
 mod picker;
 mod question;
@@ -69,6 +70,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
         Mode::Help(from) => help::draw(model, *from, buf),
         Mode::Context(from) => context::draw(model, *from, buf),
         Mode::Compare(from) => compare::draw(model, *from, buf),
+        Mode::Oracle(from) => oracle::draw(model, *from, buf),
         Mode::Sweep(cursor) => sweep::draw(model, *cursor, buf),
         Mode::Tokens(open) => tokens::draw(model, open, buf),
         Mode::Picker(open) => picker::draw(model, open, buf),
