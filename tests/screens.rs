@@ -57,6 +57,13 @@ fn sessions_by_bm25_and_by_their_best_turn_at_three_sizes() {
 }
 
 #[test]
+fn the_oracle_alone() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    session.keys(":oracle<Enter>");
+    snapshot("overlay-oracle", session.text());
+}
+
+#[test]
 fn styles_carry_the_same_meaning_in_colour_and_in_mono() {
     for theme in ["terminal", "mono"] {
         let session = Session::asked(80, 24, theme, false);

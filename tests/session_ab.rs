@@ -487,3 +487,38 @@ fn the_questions_on_which_two_settings_differ_most_are_walked() {
 fn b_of(session: &Session) -> memsift::trace::GoldCounts {
     b(session).gold()
 }
+
+#[test]
+fn the_oracle_tells_the_plan_of_the_question_and_of_all() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    session.keys(":oracle<Enter>");
+    let screen = session.text();
+    for words in [
+        "all gold must be found; a search returns all its hits",
+        "1  ",
+        " hits  ★ ",
+        "questions with gold, ",
+        "1 search, of the solved",
+    ] {
+        assert!(screen.contains(words), "'{words}' is not in\n{screen}");
+    }
+    let totals = session.model.oracle.as_ref().unwrap().totals().unwrap();
+    assert!(totals.solved() + totals.unsolved == totals.questions && totals.questions > 5);
+    // Any gold takes one search wherever there is a way; fewer hits solve less.
+    session.keys("a");
+    let any = session.model.oracle.as_ref().unwrap().totals().unwrap();
+    assert!(any.solved() >= totals.solved() && any.steps.keys().all(|steps| *steps == 1), "{any:?}");
+    session.keys("ahhhh");
+    let few = session.model.oracle.as_ref().unwrap();
+    assert_eq!((few.rules().any, few.rules().hits), (false, Some(10)));
+    assert!(few.totals().unwrap().solved() < totals.solved());
+    assert!(session.text().contains("its first 10 hits"));
+    // Closed and opened again it asks for nothing; another knob of the terms does.
+    let asked = session.left.len();
+    session.keys("<Esc>:oracle<Enter><Esc>");
+    assert_eq!(session.left.len(), asked);
+    session.keys(":set matching word<Enter>:oracle<Enter>");
+    assert_eq!(session.left.len(), asked + 1);
+    session.keys("q");
+    assert_eq!(session.model.mode, Mode::Normal);
+}

@@ -1,6 +1,7 @@
 //! The command line: what was typed, and which command it means. Knows every command by name; the work is theirs.
 
 mod ask;
+mod bench;
 mod cache;
 mod chart;
 mod demo;
@@ -82,6 +83,8 @@ enum Command {
     Sweep(sweep::SweepArgs),
     /// Measure the papers' figures on a database.
     Reproduce(reproduce::ReproduceArgs),
+    /// Measure how fast this machine ranks.
+    Bench(bench::BenchArgs),
     /// Print every key of the screen.
     Keys,
     /// Print where memsift keeps its files.
@@ -156,6 +159,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Replay(replay)) => replay::run(&replay),
         Some(Command::Sweep(sweep)) => sweep::run(&sweep),
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
+        Some(Command::Bench(bench)) => bench::run(&bench),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use memsift::engine::{
     Ask, Contrasted, Event, Inspection, Job, MatrixReading, ModelState, ModelStatus, PairReading, TokenCount,
 };
+use memsift::eval::oracle::plan;
 use memsift::eval::sweep::{Sweep, sweep};
 use memsift::history::Conversation;
 use memsift::parse::parse_plain;
@@ -255,6 +256,17 @@ impl Session {
                         effects.extend(update(&mut self.model, Input::Engine(event)));
                     }
                     self.left.push(Effect::Send(Job::Sweep(ask)));
+                }
+                Effect::Send(Job::Oracle(ask)) => {
+                    let set = PassageSet::new(Arc::clone(&ask.conversation), Shape::of(&ask.settings));
+                    let solve = |(text, gold): &(String, Vec<usize>)| {
+                        let terms = parse_plain(text, &ask.settings).terms;
+                        plan(&set, text, &terms, &set.of_turns(gold), &NoReader, &ask.settings, ask.rules)
+                    };
+                    let plans = ask.questions.iter().map(solve).collect();
+                    let event = Event::Planned { number: ask.number, plans };
+                    effects.extend(update(&mut self.model, Input::Engine(event)));
+                    self.left.push(Effect::Send(Job::Oracle(ask)));
                 }
                 Effect::Send(Job::Contrast(ask)) if self.sweep_answers > 0 => {
                     let total = ask.questions.len();
