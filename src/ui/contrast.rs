@@ -104,6 +104,10 @@ pub fn contrasted(model: &mut Model, number: u64, row: Option<Contrasted>, (done
     known.running = done < total;
     if !known.running && model.mode == Mode::Normal {
         show(model);
+        // The farthest first; opened again, the list stands at the question that was asked from it.
+        if let Mode::Picker(picker) = &mut model.mode {
+            picker.at = 0;
+        }
     }
 }
 
