@@ -193,6 +193,21 @@ fn a_whatsapp_message_cannot_fake_a_terminal_or_another_speaker_of_another_form(
     assert!(report.made_visible > 0);
 }
 
+#[test]
+fn chats_of_the_same_file_name_are_told_by_their_folder() {
+    let folder = tempdir().unwrap();
+    let files = ["Ana", "Ben"].map(|name| {
+        let path = folder.path().join(format!("WhatsApp Chat - {name}"));
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("_chat.txt"), format!("[13/2/24, 10:00:00] {name}: hi\n")).unwrap();
+        path.join("_chat.txt")
+    });
+    let database = folder.path().join("m.db");
+    import(&files, &database, &mut |_| {}).unwrap();
+    let ids: Vec<_> = Store::open(&database).unwrap().summaries().unwrap().into_iter().map(|row| row.id).collect();
+    assert_eq!(ids, ["WhatsApp Chat - Ana", "WhatsApp Chat - Ben"]);
+}
+
 // ---- LibreChat ----
 
 #[test]
@@ -244,6 +259,45 @@ fn a_mailbox_has_a_session_a_thread() {
 }
 
 // ---- what cannot be read ----
+
+#[test]
+fn files_with_random_faults_are_read_or_refused_in_one_line() {
+    const SIGNS: [&[u8]; 14] =
+        [b"\n", b"\"", b"{", b"}", b"[", b"]", b":", b" ", b"\xff", b"\0", b"=", b"=?", "\u{200e}".as_bytes(), b"99"];
+    let mut state = 5_usize;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below.max(1)
+    };
+    let folder = tempdir().unwrap();
+    let (mut read, mut refused) = (0, 0);
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/imports")).unwrap() {
+        let whole = fs::read(entry.unwrap().path()).unwrap();
+        for _ in 0..40 {
+            let mut bytes = whole.clone();
+            for _ in 0..=random(6) {
+                let at = random(bytes.len());
+                match random(4) {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => drop(bytes.drain(at..(at + random(30)).min(bytes.len()))),
+                    _ => drop(bytes.splice(at..at, SIGNS[random(SIGNS.len())].iter().copied())),
+                }
+            }
+            let (file, database) = (folder.path().join("f"), folder.path().join("m.db"));
+            fs::write(&file, &bytes).unwrap();
+            let _ = fs::remove_file(&database);
+            match import(&[file], &database, &mut |_| {}) {
+                Ok(_) => read += 1,
+                Err(error) => {
+                    refused += 1;
+                    assert!(error.is_input() && !error.to_string().contains('\n') && !database.exists(), "{error}");
+                }
+            }
+        }
+    }
+    println!("{read} read, {refused} refused");
+    assert!(read > 20 && refused > 20);
+}
 
 #[test]
 fn what_is_damaged_is_one_sentence_and_stores_nothing() {

@@ -2,6 +2,7 @@
 //! elsewhere.
 
 use std::io::{BufRead, Read};
+use std::path::Path;
 
 use super::super::StoreError;
 use super::super::adapter::{Notes, Said};
@@ -52,7 +53,7 @@ pub(super) fn is_export(beginning: &str) -> bool {
 /// Store the chat of the file.
 pub(super) fn import(sink: &mut Sink<'_>) -> Result<(), StoreError> {
     let mut notes = Notes::default();
-    let messages = read(sink, &mut notes)?;
+    let messages = read(sink)?;
     let stamps: Vec<(usize, Stamp)> = messages.iter().map(|message| (message.line, message.stamp)).collect();
     let order = order(&stamps, &messages, &mut notes);
     let mut said = Vec::new();
@@ -74,12 +75,22 @@ pub(super) fn import(sink: &mut Sink<'_>) -> Result<(), StoreError> {
             time: message.stamp.moment(order).unwrap_or(Moment::Unread(message.words)),
         });
     }
-    let id = sink.source.stem();
+    let id = id(sink.source);
     chat::put(sink, id, None, said, notes)
 }
 
+/// The file's name; the folder's where iPhones call every file the same.
+fn id(source: &Source<'_>) -> String {
+    let stem = source.stem();
+    let folder = Path::new(&source.name).parent().and_then(Path::file_name);
+    match folder.filter(|_| stem == "_chat") {
+        Some(folder) => folder.to_string_lossy().into_owned(),
+        None => stem,
+    }
+}
+
 /// All messages of the file.
-fn read(sink: &Sink<'_>, notes: &mut Notes) -> Result<Vec<Message>, StoreError> {
+fn read(sink: &Sink<'_>) -> Result<Vec<Message>, StoreError> {
     let mut messages: Vec<Message> = Vec::new();
     let mut first: Option<(Stamp, bool)> = None;
     each(sink.source, &sink.count, &mut |number, line| {
@@ -100,8 +111,6 @@ fn read(sink: &Sink<'_>, notes: &mut Notes) -> Result<Vec<Message>, StoreError> 
         } else if let Some(message) = messages.last_mut() {
             message.text.push('\n');
             message.text.push_str(line);
-        } else if !line.trim().is_empty() {
-            notes.leave("line before the first message");
         }
     })?;
     Ok(messages)
