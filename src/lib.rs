@@ -100,6 +100,7 @@ pub mod nlp;
 pub mod output_file;
 pub mod parse;
 pub mod passage;
+pub mod pool;
 pub mod rank;
 pub mod retrieve;
 pub mod scored;

@@ -104,6 +104,9 @@ pub struct Score {
     /// Passage tokens that it did not read because the input was too long.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clipped: u32,
+    /// The turn that scores best in a passage of several turns whose scores were pooled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
 }
 
 fn is_zero(number: &u32) -> bool {

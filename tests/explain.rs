@@ -1,36 +1,15 @@
 //! `memsift explain` and `memsift diff`: lost gold by stage, marks made by hand, and an exit code that guards a setting.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::Command;
 
 use memsift::store::import::import_texts;
 use memsift::store::marks::Marks;
+use program::{memsift, sample};
 use serde_json::Value;
-
-fn memsift(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    // Without models the order is by match score, which is all that is needed here.
-    let output = Command::new(env!("CARGO_BIN_EXE_memsift"))
-        .args(args)
-        .env("MEMSIFT_MODELS", dir.join("models"))
-        .env("MEMSIFT_DATA", dir)
-        .env("MEMSIFT_CACHE", dir.join("cache"))
-        .env_remove("MEMSIFT_PROFILE")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
-
-fn sample(dir: &Path) -> String {
-    let db = dir.join("sample.db");
-    let texts = [
-        ("nell-and-idris.jsonl", include_str!("../sample-data/nell-and-idris.jsonl")),
-        ("nell-and-idris.questions.jsonl", include_str!("../sample-data/nell-and-idris.questions.jsonl")),
-    ];
-    import_texts(&texts, &db, &mut |_| {}).unwrap();
-    db.display().to_string()
-}
 
 #[test]
 fn every_lost_gold_passage_is_listed_and_the_stages_add_up() {

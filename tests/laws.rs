@@ -233,6 +233,7 @@ fn ranker(opinion: &Opinion, name: &str, passages: usize, candidates: &[u32]) ->
         logit: (name == "ce").then_some(value * 7.3 - 2.1),
         tokens: at as u32 + 5,
         clipped: u32::from(at % 9 == 0) * 3,
+        turn: None,
     };
     let scores: Vec<Option<Score>> =
         (0..passages).map(|at| opinion.scores.get(at).copied().flatten().map(|value| score((at, value)))).collect();

@@ -50,7 +50,7 @@ fn trace(texts: &[&str], ce: &[f32], colbert: &[f32], gold: &[usize], settings: 
     };
     let made = screen::scored(&ask, RankerState::Done);
     let ranker = |values: &[f32], old: &Ranker| {
-        let score = |value: &f32| Some(Score { value: *value, logit: None, tokens: 9, clipped: 0 });
+        let score = |value: &f32| Some(Score { value: *value, logit: None, tokens: 9, clipped: 0, turn: None });
         let scores = values.iter().map(score).collect();
         Arc::new(Ranker::new(old.model.clone(), RankerState::Done, scores, &made.retrieval.candidates))
     };

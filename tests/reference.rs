@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use memsift::engine::models::load_tagger;
 use memsift::engine::{Deaf, Models, Pipeline};
-use memsift::eval::lexical_dense::{self, Example, Experiment, Pooler, Scorer, sessions};
+use memsift::eval::lexical_dense::{self, Example, Experiment, POOLERS, Scorer, sessions};
 use memsift::eval::smartsearch::{Tally, settings};
 use memsift::history::Conversation;
 use memsift::nlp::Tagger;
@@ -20,6 +20,7 @@ use memsift::rank::{Cache, MiniLm, TextEncoder};
 use memsift::retrieve::bm25::tokens;
 use memsift::retrieve::by_match_score;
 use memsift::scored::Scored;
+use memsift::settings::Pooler;
 use memsift::store::Store;
 use memsift::store::import::import;
 use serde_json::Value;
@@ -232,7 +233,7 @@ fn sessions_of_the_first_conversation_rank_as_published() {
     let late = hits(Scorer::Dense(Pooler::Max));
     assert!((late - 97).abs() <= 2, "{late}");
     // Every pooler has scores for every session, and each is another ranking.
-    let all = Pooler::ALL.map(|pooler| experiment.metrics(Scorer::Dense(pooler)).unwrap());
+    let all = POOLERS.map(|pooler| experiment.metrics(Scorer::Dense(pooler)).unwrap());
     for (at, one) in all.iter().enumerate() {
         assert!(all.iter().skip(at + 1).all(|other| other != one));
     }
@@ -251,6 +252,7 @@ fn lambda_is_chosen_on_the_other_conversations() {
         gold: vec![0],
         longest: 1,
         bm25: bm25.to_vec(),
+        bm25l: bm25.to_vec(),
         dense: [None, Some(dense.to_vec()), None, None, None],
     };
     let (right, wrong) = ([2.0, 1.0], [1.0, 2.0]);

@@ -1,6 +1,9 @@
 //! Which model fills which slot, and what the pipeline asks of it: nothing twice, nothing after a stop, best first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,6 +20,7 @@ use memsift::settings::Settings;
 use memsift::store::Store;
 use memsift::store::import::import_texts;
 use memsift::trace::Trace;
+use program::memsift;
 
 const QUESTION: &str = "What is the name of the boat?";
 
@@ -289,19 +293,6 @@ fn a_stop_is_heard_within_a_batch_and_what_was_scored_is_kept() {
     assert!((2..=16).contains(&made), "four batches of a slow model are small ones: {made}");
     let whole = ask(&mut pipeline, &conversation, QUESTION);
     assert_eq!(slow.count() + made, whole.retrieval.candidates.len(), "what was scored before the stop is kept");
-}
-
-fn memsift(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_memsift"))
-        .args(args)
-        .env("MEMSIFT_MODELS", dir.join("models"))
-        .env("MEMSIFT_DATA", dir)
-        .env("MEMSIFT_CACHE", dir.join("cache"))
-        .env_remove("MEMSIFT_PROFILE")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn passages(case: &Case) -> PassageSet {
 
 fn ranker(scores: &[Option<f32>], state: RankerState, passages: usize, candidates: &[u32]) -> Arc<Ranker> {
     let model = Model { name: "made up".to_owned(), hash: String::new() };
-    let score = |value: f32| Score { value, logit: None, tokens: 1, clipped: 0 };
+    let score = |value: f32| Score { value, logit: None, tokens: 1, clipped: 0, turn: None };
     let scores: Vec<Option<Score>> = scores.iter().take(passages).map(|value| value.map(score)).collect();
     Arc::new(Ranker::new(Some(model), state, scores, candidates))
 }

@@ -12,8 +12,8 @@ use super::destination::DestinationArgs;
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
-use super::{BadInput, load, output, pipeline};
-use crate::engine::{Deaf, SlotName};
+use super::{BadInput, load, output, pipeline, say_what_is_missing};
+use crate::engine::Deaf;
 use crate::explain::advice;
 use crate::explain::fate::{id_of, sentence};
 use crate::explain::lint::{Lint, lints};
@@ -124,12 +124,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    for notice in pipeline.notices() {
-        output::say(&format!("memsift: {notice}"));
-    }
-    for reason in SlotName::ALL.into_iter().filter_map(|slot| pipeline.models().reason(slot)) {
-        output::say(&format!("memsift: {reason}"));
-    }
+    say_what_is_missing(&pipeline);
     if !json {
         let parts: Vec<String> = FateKind::ALL
             .into_iter()

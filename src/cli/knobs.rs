@@ -3,11 +3,15 @@
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use super::BadInput;
-use crate::settings::{KNOBS, Knob, KnobKind, Settings};
+use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings};
+
+/// The flag of a whole set of knobs.
+const PRESET: &str = "preset";
 
 /// The knobs that were given, by name.
 #[derive(Debug, Clone, Default)]
 pub struct KnobArgs {
+    preset: Option<String>,
     given: Vec<(&'static Knob, String)>,
 }
 
@@ -17,6 +21,9 @@ impl KnobArgs {
     /// # Errors
     /// A sentence that names the knob and what it takes.
     pub fn apply(&self, settings: &mut Settings) -> Result<(), BadInput> {
+        if let Some(preset) = &self.preset {
+            *settings = Settings::preset(preset).map_err(|error| BadInput(format!("--preset: {error}")))?;
+        }
         for (knob, text) in &self.given {
             let fraction = text.parse().is_ok_and(|number: f64| number.fract() != 0.0);
             // A step of a whole knob is a whole one: then a number in range can only be wrong by its fraction.
@@ -36,6 +43,9 @@ impl FromArgMatches for KnobArgs {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        if let Some(preset) = matches.get_one::<String>(PRESET) {
+            self.preset = Some(preset.clone());
+        }
         for knob in KNOBS {
             if let Some(text) = matches.get_one::<String>(knob.name) {
                 self.given.push((knob, text.clone()));
@@ -48,6 +58,11 @@ impl FromArgMatches for KnobArgs {
 impl Args for KnobArgs {
     fn augment_args(command: Command) -> Command {
         let defaults = Settings::default();
+        let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
+        let help =
+            format!("The knobs of a paper, which single flags change: {} [default: smartsearch]", names.join(", "));
+        let preset = Arg::new(PRESET).long(PRESET).value_name("NAME").help(help).help_heading("Knobs");
+        let command = command.arg(preset);
         KNOBS.iter().fold(command, |command, knob| {
             let (value, takes) = match knob.kind {
                 KnobKind::Number { .. } => ("NUMBER", String::new()),

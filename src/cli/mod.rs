@@ -2,21 +2,28 @@
 
 mod ask;
 mod cache;
+mod chart;
 mod demo;
 mod destination;
 mod diff;
+mod document;
+mod eval;
 mod explain;
 mod import;
 mod inspect;
 mod knobs;
+mod measure;
 mod models;
+mod oracle;
 mod output;
+mod questions;
 mod rankers;
 mod reading;
 mod replay;
 mod reproduce;
 mod screen;
 mod sweep;
+mod table;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -26,7 +33,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::dirs::Dirs;
-use crate::engine::{Models, Pipeline, RankerChoice};
+use crate::engine::{Models, Pipeline, RankerChoice, SlotName};
 use crate::history::Conversation;
 use crate::rank::Cache;
 use crate::store::Store;
@@ -63,6 +70,10 @@ enum Command {
     Models(models::ModelsCommand),
     /// Say of every lost gold passage which stage lost it, and why.
     Explain(explain::ExplainArgs),
+    /// Measure every question with gold: what was found, ranked and kept, and where the rest was lost.
+    Eval(Box<eval::EvalArgs>),
+    /// Find the cheapest searches that would have found the gold.
+    Oracle(oracle::OracleArgs),
     /// Compare two traces; exit code 1 when a gold passage changed its fate.
     Diff(diff::DiffArgs),
     /// Open a trace from a file, without database and models.
@@ -139,6 +150,8 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Cache(command)) => cache::run(&command),
         Some(Command::Models(command)) => models::run(&command),
         Some(Command::Explain(explain)) => explain::run(&explain),
+        Some(Command::Eval(eval)) => eval::run(&eval),
+        Some(Command::Oracle(oracle)) => oracle::run(&oracle),
         Some(Command::Diff(diff)) => diff::run(&diff),
         Some(Command::Replay(replay)) => replay::run(&replay),
         Some(Command::Sweep(sweep)) => sweep::run(&sweep),
@@ -155,6 +168,20 @@ fn dirs() -> anyhow::Result<Dirs> {
 /// A pipeline with those of the models that there are, and the user's cache.
 fn pipeline(rankers: &RankerChoice) -> anyhow::Result<Pipeline> {
     Ok(Pipeline::new(Models::load(rankers), Cache::open(&dirs()?.cache_db())))
+}
+
+/// What went wrong with cache and models, on standard error.
+fn say_what_is_missing(pipeline: &Pipeline) {
+    for notice in pipeline.notices() {
+        output::say(&format!("memsift: {notice}"));
+    }
+    let models = pipeline.models();
+    let mut reasons: Vec<&str> = models.tagger.as_ref().err().map(String::as_str).into_iter().collect();
+    reasons.extend(SlotName::ALL.into_iter().filter_map(|slot| models.reason(slot)));
+    reasons.dedup();
+    for reason in reasons {
+        output::say(&format!("memsift: {reason}"));
+    }
 }
 
 /// A conversation with the gold that was marked by hand.

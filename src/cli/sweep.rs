@@ -9,8 +9,8 @@ use super::destination::DestinationArgs;
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
-use super::{BadInput, load, output, pipeline};
-use crate::engine::{Deaf, SlotName};
+use super::{BadInput, load, output, pipeline, say_what_is_missing};
+use crate::engine::Deaf;
 use crate::eval::sweep::{AS_GOOD, Axis, Sweep, sweep};
 use crate::explain::fate::number;
 use crate::settings::Settings;
@@ -85,12 +85,7 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
             BadInput(format!("'{db}' has no question with gold: import a data set that names the evidence")).into()
         );
     }
-    for notice in pipeline.notices() {
-        output::say(&format!("memsift: {notice}"));
-    }
-    for reason in SlotName::ALL.into_iter().filter_map(|slot| pipeline.models().reason(slot)) {
-        output::say(&format!("memsift: {reason}"));
-    }
+    say_what_is_missing(&pipeline);
     let found = sweep(&scored, &settings, rows, columns).map_err(|error| BadInput(error.to_string()))?;
     let text = match args.format.as_deref().unwrap_or(&args.destination.ending()) {
         "json" => format!("{}\n", serde_json::to_string(&found)?),

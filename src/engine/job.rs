@@ -9,6 +9,7 @@ use crate::eval::sweep::{Axis, Sweep};
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
+use crate::trace::GoldCounts;
 
 /// Something for the engine to do.
 #[allow(clippy::large_enum_variant, reason = "a handful of jobs exist at any time")]
@@ -26,7 +27,9 @@ pub enum Job {
     /// Count over a grid of two knobs what is kept of the gold of many questions, in the background: everything else comes
     /// first. Replaces a sweep that is still running.
     Sweep(SweepAsk),
-    /// Stop the sweep; its scores stay.
+    /// Count what two settings keep of the gold of many questions, in the background as a sweep, which it replaces.
+    Contrast(ContrastAsk),
+    /// Stop the sweep or the comparison; its scores stay.
     StopSweep,
     /// Stop scoring; what is scored stays.
     Stop,
@@ -86,6 +89,39 @@ pub struct SweepAsk {
     pub columns: Axis,
 }
 
+/// Two settings to compare over many questions.
+#[derive(Debug, Clone)]
+pub struct ContrastAsk {
+    /// Number of the comparison; answers carry it.
+    pub number: u64,
+    /// The history to ask.
+    pub conversation: Arc<Conversation>,
+    /// The questions as typed, each with the turns known to hold its evidence.
+    pub questions: Vec<(String, Vec<usize>)>,
+    /// The one setting.
+    pub a: Settings,
+    /// The other.
+    pub b: Settings,
+}
+
+/// What two settings keep of the gold of one question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contrasted {
+    /// Place of the question among those asked.
+    pub question: usize,
+    /// Under the one setting.
+    pub a: GoldCounts,
+    /// Under the other.
+    pub b: GoldCounts,
+}
+
+impl Contrasted {
+    /// How much more of the gold the other setting keeps, from -1 to 1.
+    pub fn change(&self) -> f64 {
+        self.b.recall().unwrap_or(0.0) - self.a.recall().unwrap_or(0.0)
+    }
+}
+
 /// Something that the engine says.
 #[derive(Debug, Clone)]
 pub enum Event {
@@ -139,6 +175,19 @@ pub enum Event {
         left: Option<f64>,
         /// The grid so far.
         found: Sweep,
+    },
+    /// A question more is compared.
+    Contrasted {
+        /// See [`ContrastAsk::number`].
+        number: u64,
+        /// Questions compared.
+        done: usize,
+        /// Questions in all.
+        total: usize,
+        /// Seconds left, when they can be told.
+        left: Option<f64>,
+        /// The question; `None` when there was none left.
+        row: Option<Contrasted>,
     },
     /// What the models see of a passage.
     Inspected {

@@ -15,7 +15,7 @@ pub mod worker;
 pub use choice::{Chosen, RankerChoice, SlotName, Wish};
 pub use count::TokenCount;
 pub use inspect::{Inspection, MatrixReading, PairReading};
-pub use job::{Ask, Event, Job, ModelState, ModelStatus, Progress, SweepAsk};
+pub use job::{Ask, ContrastAsk, Contrasted, Event, Job, ModelState, ModelStatus, Progress, SweepAsk};
 pub use models::Models;
 pub use pipeline::{Deaf, Listener, Pipeline};
 pub use replay::Replay;

@@ -9,10 +9,10 @@ use super::vectors::HistoryVectors;
 use crate::history::Conversation;
 use crate::parse::{Query, parse, parse_plain};
 use crate::passage::{PassageSet, Shape};
-use crate::rank::{Cache, CacheKey, ModelId, PairScore, TextEncoder};
+use crate::rank::{Cache, CacheKey, ModelId, PairScore, RankError, TextEncoder};
 use crate::retrieve::{Reader, retrieve};
 use crate::scored::{Model, Ranker, RankerState, Score, Scored, SentenceVectors, Timings};
-use crate::settings::Settings;
+use crate::settings::{Pooler, Settings, Unit};
 
 /// Most pairs between two looks at whether to stop.
 const CE_BATCH: usize = 16;
@@ -34,8 +34,44 @@ pub struct Pipeline {
 /// The history of the last question, with its vectors of both encoders.
 struct History {
     set: Arc<PassageSet>,
+    whole: Vectors,
+    /// Of its turns, for passages of several turns whose scores are pooled; made at first use.
+    turns: Option<Vectors>,
+}
+
+/// The vectors of both encoders.
+struct Vectors {
     colbert: HistoryVectors,
     dense: HistoryVectors,
+}
+
+impl Vectors {
+    fn new(set: &Arc<PassageSet>) -> Self {
+        Self { colbert: HistoryVectors::new(Arc::clone(set)), dense: HistoryVectors::new(Arc::clone(set)) }
+    }
+}
+
+impl History {
+    fn new(set: Arc<PassageSet>) -> Self {
+        Self { whole: Vectors::new(&set), turns: None, set }
+    }
+
+    /// The vectors that are scored under these settings.
+    fn vectors(&mut self, settings: &Settings) -> &mut Vectors {
+        if !pools(settings) {
+            return &mut self.whole;
+        }
+        let set = &self.set;
+        self.turns.get_or_insert_with(|| {
+            let shape = Shape { unit: Unit::Turn, ..set.shape };
+            Vectors::new(&Arc::new(PassageSet::new(Arc::clone(&set.conversation), shape)))
+        })
+    }
+}
+
+/// True when a passage's vector scores are pooled from those of its turns.
+fn pools(settings: &Settings) -> bool {
+    settings.pooler != Pooler::Text && matches!(settings.unit, Unit::Window | Unit::Session)
 }
 
 /// What a caller hears while a question runs.
@@ -91,14 +127,15 @@ impl Pipeline {
             }
             _ => {
                 let set = Arc::new(PassageSet::new(Arc::clone(conversation), shape));
-                self.history = Some(History {
-                    set: Arc::clone(&set),
-                    colbert: HistoryVectors::new(Arc::clone(&set)),
-                    dense: HistoryVectors::new(Arc::clone(&set)),
-                });
+                self.history = Some(History::new(Arc::clone(&set)));
                 set
             }
         }
+    }
+
+    /// The tagger behind its memory, for whoever learns names from passages.
+    pub fn reader(&self) -> &dyn Reader {
+        &self.reader
     }
 
     /// The terms of a question.
@@ -124,7 +161,7 @@ impl Pipeline {
         let retrieval = retrieve(&set, &query, &self.reader, settings);
         timings.retrieve_ms = millis(began);
         let mut scored = Scored {
-            bm25: Arc::new(set.bm25().scores(text)),
+            bm25: Arc::new(set.bm25().scores_as(text, settings.bm25)),
             gold: Arc::new(set.of_turns(gold)),
             settings: Arc::new(settings.clone()),
             query: Arc::new(query),
@@ -145,14 +182,40 @@ impl Pipeline {
         scored
     }
 
+    /// The cross-encoder's scores of these texts, from the cache where they are known. `None` without a model.
+    pub fn score_pairs(&mut self, question: &str, texts: &[&str]) -> Option<Result<Vec<f64>, RankError>> {
+        let ce = self.models.ce.as_ref().ok()?;
+        let keys: Vec<CacheKey> =
+            texts.iter().map(|text| CacheKey::pair(ce.model(), ce.max_tokens(), question, text)).collect();
+        let mut known = self.cache.scores(&keys);
+        let missing = |known: &Option<PairScore>| known.is_none();
+        let left: Vec<&str> =
+            texts.iter().zip(&known).filter(|(_, known)| missing(known)).map(|(text, _)| *text).collect();
+        if !left.is_empty() {
+            let fresh = match ce.score(question, &left) {
+                Ok(fresh) => fresh,
+                Err(error) => return Some(Err(error)),
+            };
+            let open = known.iter_mut().zip(&keys).filter(|(known, _)| missing(known));
+            let entries = open.zip(fresh).map(|((slot, key), pair)| {
+                *slot = Some(pair);
+                (*key, pair)
+            });
+            let entries: Vec<(CacheKey, PairScore)> = entries.collect();
+            self.cache.put_scores(entries);
+        }
+        Some(Ok(known.into_iter().map(|pair| pair.map_or(f64::MIN, |pair| f64::from(pair.score))).collect()))
+    }
+
     /// Token MaxSim and sentence cosine of every passage.
     fn vectors(&mut self, scored: &mut Scored, listener: &mut dyn Listener) {
         let Some(history) = &mut self.history else { return };
+        let vectors = history.vectors(&scored.settings);
         let began = Instant::now();
         let shared = self.models.share_vectors();
         if let Ok(encoder) = &self.models.colbert {
             let (colbert, dense, sentences) =
-                rank_all(&mut history.colbert, encoder.as_ref(), &self.cache, scored, listener);
+                rank_all(&mut vectors.colbert, encoder.as_ref(), &self.cache, scored, listener);
             scored.colbert = colbert;
             if shared {
                 (scored.dense, scored.sentences) = (dense, sentences);
@@ -161,7 +224,7 @@ impl Pipeline {
         if let Ok(encoder) = &self.models.dense
             && !shared
         {
-            let (_, dense, sentences) = rank_all(&mut history.dense, encoder.as_ref(), &self.cache, scored, listener);
+            let (_, dense, sentences) = rank_all(&mut vectors.dense, encoder.as_ref(), &self.cache, scored, listener);
             (scored.dense, scored.sentences) = (dense, sentences);
         }
         scored.timings.colbert_ms = millis(began);
@@ -195,6 +258,7 @@ impl Pipeline {
                     logit: Some(pair.logit),
                     tokens: pair.tokens,
                     clipped: pair.clipped.unwrap_or(0),
+                    turn: None,
                 });
             }
         };
@@ -267,7 +331,7 @@ fn rank_all(
     scored: &Scored,
     listener: &mut dyn Listener,
 ) -> (Arc<Ranker>, Arc<Ranker>, Option<Arc<SentenceVectors>>) {
-    let total = scored.passages.len();
+    let total = history.set().len();
     let mut last = Instant::now();
     let result = history.score(encoder, cache, &scored.query.text, &mut |done| {
         if last.elapsed() >= STREAM_EVERY {
@@ -282,6 +346,8 @@ fn rank_all(
         |state: &RankerState, scores| Arc::new(Ranker::new(Some(model.clone()), state.clone(), scores, candidates));
     match result {
         Ok(found) => {
+            let pooler = scored.settings.pooler;
+            let found = if pools(&scored.settings) { found.pooled(&scored.passages, pooler) } else { found };
             let state = if found.complete { RankerState::Done } else { RankerState::Stopped };
             (ranker(&state, found.maxsim), ranker(&state, found.cosine), found.sentences)
         }

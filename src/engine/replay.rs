@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::inspect::Inspection;
-use super::job::{Ask, Event, Job, ModelState, ModelStatus, SweepAsk};
+use super::job::{Ask, ContrastAsk, Contrasted, Event, Job, ModelState, ModelStatus, SweepAsk};
 use crate::eval::sweep::{Sweep, sweep};
 use crate::history::{Conversation, ConversationSummary, Question};
 use crate::scored::{Ranker, Scored};
-use crate::settings::Stage;
+use crate::settings::{Settings, Stage};
 use crate::trace::Trace;
 
 /// One trace that stands for an engine.
@@ -83,6 +83,7 @@ impl Replay {
                 (self.say)(Event::Counted { text: text.clone(), count: Err(reason.to_owned()) });
             }
             Job::Sweep(ask) => self.sweep(ask),
+            Job::Contrast(ask) => self.contrast(ask),
             Job::StopSweep | Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }
@@ -103,6 +104,21 @@ impl Replay {
             (self.say)(Event::Scored { generation, scored: Arc::clone(&self.scored) });
         }
         (self.say)(Event::Finished { generation });
+    }
+
+    /// The one question, where both settings share its terms and hops.
+    fn contrast(&self, ask: &ContrastAsk) {
+        let serves = |settings: &Settings| {
+            let stage = settings.first_changed_stage(&self.scored.settings);
+            matches!(stage, None | Some(Stage::Fuse | Stage::Truncate))
+        };
+        let total = ask.questions.len();
+        let found = ask.questions.iter().position(|(text, _)| *text == self.scored.query.text);
+        let row = found.filter(|_| serves(&ask.a) && serves(&ask.b)).map(|question| {
+            let gold = |settings: &Settings| Trace::new(Arc::clone(&self.scored), settings.clone()).gold();
+            Contrasted { question, a: gold(&ask.a), b: gold(&ask.b) }
+        });
+        (self.say)(Event::Contrasted { number: ask.number, done: total, total, left: None, row });
     }
 
     /// A trace has one question.

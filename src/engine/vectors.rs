@@ -1,11 +1,14 @@
 //! The vectors of a whole history: read from the cache, made where they are missing, scored against a question. Knows
 //! passages and one encoder; nothing of questions' terms or of the cut.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::passage::PassageSet;
+use crate::pool::{pool, sum_of};
 use crate::rank::{Cache, CacheKey, PassageVectors, RankError, Side, TextEncoder, TokenVectors};
 use crate::scored::{Score, SentenceVectors};
+use crate::settings::Pooler;
 
 /// Passages whose vectors lie in memory as one matrix.
 const CHUNK: usize = 2048;
@@ -38,6 +41,46 @@ pub struct VectorScores {
     pub sentences: Option<Arc<SentenceVectors>>,
     /// False when it was stopped before every passage had a score.
     pub complete: bool,
+}
+
+impl VectorScores {
+    /// Scores of turns made those of passages of several turns. The ColBERT slot gets the score that the pooler asks for,
+    /// from cosines or, for `token`, from token MaxSim; the dense slot pools cosines, by their best for `token`. The vectors
+    /// become the unit means of the turns'.
+    pub fn pooled(&self, passages: &PassageSet, pooler: Pooler) -> Self {
+        let rows = |turns: &Range<usize>| {
+            let vectors = self.sentences.as_ref()?;
+            Some((vectors.data.get(turns.start * vectors.dim..turns.end * vectors.dim)?, vectors.dim))
+        };
+        let over = |scores: &[Option<Score>], pooler: Pooler| -> Vec<Option<Score>> {
+            let of = |turns: &Range<usize>| {
+                let own = scores.get(turns.clone())?;
+                let values: Vec<f64> =
+                    own.iter().map(|score| Some(f64::from(score.as_ref()?.value))).collect::<Option<_>>()?;
+                let found = pool(pooler, &values, rows(turns))?;
+                let turn = u32::try_from(turns.start + found.best).ok();
+                own.get(found.best)?.map(|best| Score { value: found.score as f32, turn, ..best })
+            };
+            passages.passages.iter().map(|passage| of(&passage.turns)).collect()
+        };
+        let cosine = over(&self.cosine, if pooler == Pooler::Token { Pooler::Max } else { pooler });
+        let unit = |turns: &Range<usize>| -> Vec<f32> {
+            let Some((rows, dim)) = rows(turns) else { return Vec::new() };
+            let sum = sum_of(rows, dim);
+            let length = sum.iter().map(|number| number * number).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+            sum.iter().map(|number| (number / length) as f32).collect()
+        };
+        let sentences = self.sentences.as_ref().map(|vectors| {
+            let data = passages.passages.iter().flat_map(|passage| unit(&passage.turns)).collect();
+            Arc::new(SentenceVectors { dim: vectors.dim, data })
+        });
+        Self {
+            maxsim: if pooler == Pooler::Token { over(&self.maxsim, pooler) } else { cosine.clone() },
+            cosine,
+            sentences,
+            complete: self.complete,
+        }
+    }
 }
 
 impl HistoryVectors {
@@ -84,7 +127,13 @@ impl HistoryVectors {
                 let tokens = chunk.tokens.get(local).copied().unwrap_or(0);
                 let clipped = chunk.clipped.get(local).copied().unwrap_or(0);
                 let score = |value: f32, gives: bool| {
-                    (gives && read && value.is_finite()).then_some(Score { value, logit: None, tokens, clipped })
+                    (gives && read && value.is_finite()).then_some(Score {
+                        value,
+                        logit: None,
+                        tokens,
+                        clipped,
+                        turn: None,
+                    })
                 };
                 if let Some(slot) = scores.maxsim.get_mut(at * CHUNK + local) {
                     *slot = score(found.maxsim.score, gives.tokens);

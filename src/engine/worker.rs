@@ -236,6 +236,7 @@ impl Worker {
             Job::Resume => self.ask(),
             Job::Pinned(ask) => self.pinned(&ask),
             Job::Sweep(ask) => self.sweeper.start(ask),
+            Job::Contrast(ask) => self.sweeper.contrast(ask),
             Job::StopSweep => self.sweeper.stop(),
             Job::Inspect { generation, passage } => {
                 let answer = inspect::answer(&mut self.pipeline, self.last.as_ref(), generation, passage);

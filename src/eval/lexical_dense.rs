@@ -3,44 +3,35 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::metrics::Metrics;
 use crate::fuse::{ranks, z_scores};
 use crate::history::{Conversation, Question};
 use crate::passage::{PassageSet, Shape};
+use crate::pool::pool;
 use crate::scored::{RankerState, Scored};
-use crate::settings::{Captions, Discovery, Prf, Settings, Unit};
+use crate::settings::{Bm25Form, Captions, Discovery, Pooler, Prf, Settings, Unit};
 
-/// How the scores of a session's turns become the session's score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Pooler {
-    /// Cosine with the mean of the turn vectors (early interaction).
-    Mean,
-    /// The best cosine of a turn (late interaction).
-    Max,
-    /// Mean of the three best cosines.
-    Top3,
-    /// `ln(sum(exp(10 cosine))) / 10`, a soft maximum.
-    Lse10,
-    /// The best token MaxSim of a turn.
-    Token,
+/// The poolers that are compared, in the order of the tables.
+pub const POOLERS: [Pooler; 5] = [Pooler::Mean, Pooler::Max, Pooler::Top3, Pooler::Lse10, Pooler::Token];
+
+/// Its name in tables.
+pub fn name_of(pooler: Pooler) -> &'static str {
+    match pooler {
+        Pooler::Text => "session text",
+        Pooler::Mean => "mean (early)",
+        Pooler::Max => "max (late)",
+        Pooler::Top3 => "top 3 (late)",
+        Pooler::Lse10 => "lse 10 (late)",
+        Pooler::Token => "token MaxSim (late)",
+    }
 }
 
-impl Pooler {
-    /// All, in the order of the tables.
-    pub const ALL: [Self; 5] = [Self::Mean, Self::Max, Self::Top3, Self::Lse10, Self::Token];
-
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean (early)",
-            Self::Max => "max (late)",
-            Self::Top3 => "top 3 (late)",
-            Self::Lse10 => "lse 10 (late)",
-            Self::Token => "token MaxSim (late)",
-        }
-    }
+/// Place among [`POOLERS`]; behind them for one that is not compared.
+fn slot(pooler: Pooler) -> usize {
+    POOLERS.iter().position(|one| *one == pooler).unwrap_or(POOLERS.len())
 }
 
 /// A way to score sessions.
@@ -48,6 +39,8 @@ impl Pooler {
 pub enum Scorer {
     /// BM25 alone.
     Bm25,
+    /// BM25L alone.
+    Bm25L,
     /// Pooled vectors alone.
     Dense(Pooler),
     /// `λ z(BM25) + (1 - λ) z(dense)`, λ chosen on the other conversations.
@@ -91,7 +84,9 @@ pub struct Example {
     pub longest: usize,
     /// BM25 by session.
     pub bm25: Vec<f64>,
-    /// By [`Pooler::ALL`]: dense score by session; `None` without the vectors for it.
+    /// BM25L by session.
+    pub bm25l: Vec<f64>,
+    /// By [`POOLERS`]: dense score by session; `None` without the vectors for it.
     pub dense: [Option<Vec<f64>>; 5],
 }
 
@@ -137,24 +132,56 @@ impl Example {
             longest,
             gold,
             bm25: sessions.bm25().scores(question.text.trim()),
-            dense: Pooler::ALL.map(|pooler| pooled(scored, pooler)),
+            bm25l: sessions.bm25().scores_as(question.text.trim(), Bm25Form::L),
+            dense: POOLERS.map(|pooler| pooled(scored, pooler)),
         })
     }
 
-    /// `λ z(BM25) + (1 - λ) z(dense)` over all sessions of the conversation.
-    fn fused(&self, pooler: Pooler, lambda: f64) -> Option<Vec<f64>> {
-        let dense = self.dense.get(pooler as usize)?.as_ref()?;
+    /// z(BM25) and z(dense) over all sessions of the conversation.
+    fn standard(&self, pooler: Pooler) -> Option<[Vec<f64>; 2]> {
+        let dense = self.dense.get(slot(pooler))?.as_ref()?;
         let z = |scores: &[f64]| z_scores(&scores.iter().copied().map(Some).collect::<Vec<_>>());
-        let (bm25, dense) = (z(&self.bm25), z(dense));
-        Some(bm25.iter().zip(&dense).map(|(lexical, dense)| lambda * lexical + (1.0 - lambda) * dense).collect())
+        Some([z(&self.bm25), z(dense)])
+    }
+
+    /// Hit@1 at every λ of the grid.
+    fn hits(&self, pooler: Pooler) -> Option<Vec<f64>> {
+        let standard = self.standard(pooler)?;
+        let hit = |at: usize| {
+            let scores = mixed(&standard, lambda(at));
+            // The first of equal ones, as everywhere.
+            let best = (0..scores.len()).reduce(|best, at| if scores.get(at) > scores.get(best) { at } else { best });
+            f64::from(u8::from(best.is_some_and(|best| self.gold.contains(&best))))
+        };
+        Some((0..GRID).map(hit).collect())
     }
 
     fn rrf(&self, pooler: Pooler) -> Option<Vec<f64>> {
-        let dense = self.dense.get(pooler as usize)?.as_ref()?;
+        let dense = self.dense.get(slot(pooler))?.as_ref()?;
         let places = |scores: &[f64]| ranks(&scores.iter().copied().map(Some).collect::<Vec<_>>());
         let gain = |rank: u32| 1.0 / (K + f64::from(rank));
         Some(places(&self.bm25).into_iter().zip(places(dense)).map(|(a, b)| gain(a) + gain(b)).collect())
     }
+}
+
+/// `λ z(BM25) + (1 - λ) z(dense)`.
+fn mixed([bm25, dense]: &[Vec<f64>; 2], lambda: f64) -> Vec<f64> {
+    bm25.iter().zip(dense).map(|(lexical, dense)| lambda * lexical + (1.0 - lambda) * dense).collect()
+}
+
+/// Scores that put the sessions of `top` in the order of other scores, above all that are not in it. `scores` by session;
+/// `others` by place in `top`; ties stay in the order of `top`.
+pub fn reordered(scores: &[f64], top: &[usize], others: &[f64]) -> Vec<f64> {
+    let highest = scores.iter().copied().fold(f64::MIN, f64::max);
+    let mut order: Vec<(usize, f64)> = top.iter().copied().zip(others.iter().copied()).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut scores = scores.to_vec();
+    for (place, (session, _)) in order.iter().enumerate() {
+        if let Some(slot) = scores.get_mut(*session) {
+            *slot = highest + (order.len() - place) as f64;
+        }
+    }
+    scores
 }
 
 /// What stands for a session without turns; below every score.
@@ -169,34 +196,16 @@ fn pooled(scored: &Scored, pooler: Pooler) -> Option<Vec<f64>> {
     // A question without any token has no token scores: every turn is as good as any other.
     let value = |turn: usize| ranker.value(turn as u32).unwrap_or(0.0);
     let sessions = scored.passages.conversation.sessions.iter();
-    let pool = |turns: std::ops::Range<usize>| -> Option<f64> {
-        let mut scores: Vec<f64> = turns.clone().map(value).collect();
+    let of = |turns: std::ops::Range<usize>| -> Option<f64> {
+        let scores: Vec<f64> = turns.clone().map(value).collect();
         if scores.is_empty() {
             return Some(NO_TURNS);
         }
-        scores.sort_unstable_by(|a, b| b.total_cmp(a));
-        let best = scores.first().copied().unwrap_or(NO_TURNS);
-        Some(match pooler {
-            Pooler::Max | Pooler::Token => best,
-            Pooler::Top3 => {
-                let best = scores.get(..scores.len().min(3)).unwrap_or_default();
-                best.iter().sum::<f64>() / best.len() as f64
-            }
-            Pooler::Lse10 => scores.iter().map(|score| (10.0 * score).exp()).sum::<f64>().ln() / 10.0,
-            Pooler::Mean => {
-                // The cosine with a mean is the mean of the cosines over the length of the mean.
-                let vectors = scored.sentences.as_ref()?;
-                let rows = vectors.data.get(turns.start * vectors.dim..turns.end * vectors.dim)?;
-                let mut sum = vec![0.0_f64; vectors.dim];
-                for row in rows.chunks_exact(vectors.dim) {
-                    sum.iter_mut().zip(row).for_each(|(slot, number)| *slot += f64::from(*number));
-                }
-                let length = sum.iter().map(|number| number * number).sum::<f64>().sqrt();
-                if length > 0.0 { scores.iter().sum::<f64>() / length } else { 0.0 }
-            }
-        })
+        let vectors = scored.sentences.as_ref();
+        let rows = vectors.and_then(|found| found.data.get(turns.start * found.dim..turns.end * found.dim));
+        pool(pooler, &scores, rows.zip(vectors.map(|found| found.dim))).map(|found| found.score)
     };
-    sessions.map(|session| pool(session.turns.clone())).collect()
+    sessions.map(|session| of(session.turns.clone())).collect()
 }
 
 /// All questions, with λ chosen by leaving one conversation out.
@@ -204,9 +213,9 @@ fn pooled(scored: &Scored, pooler: Pooler) -> Option<Vec<f64>> {
 pub struct Experiment {
     /// The questions.
     pub examples: Vec<Example>,
-    /// By [`Pooler::ALL`], then by λ of the grid: hits at 1 by question.
+    /// By [`POOLERS`], then by λ of the grid: hits at 1 by question.
     hits: [Option<Vec<Vec<f64>>>; 5],
-    /// By [`Pooler::ALL`]: place in the grid of each conversation's λ; `None` without the vectors, or with questions of one
+    /// By [`POOLERS`]: place in the grid of each conversation's λ; `None` without the vectors, or with questions of one
     /// conversation only, because nothing is left to choose it on.
     folds: [Option<Vec<usize>>; 5],
 }
@@ -214,15 +223,14 @@ pub struct Experiment {
 impl Experiment {
     /// Score everything. O(questions x sessions x grid).
     pub fn new(examples: Vec<Example>) -> Self {
-        let hits = Pooler::ALL.map(|pooler| {
-            (0..GRID)
-                .map(|at| examples.iter().map(|one| hit(one, pooler, lambda(at))).collect::<Option<Vec<f64>>>())
-                .collect::<Option<Vec<Vec<f64>>>>()
-                .filter(|_| !examples.is_empty())
+        let hits = POOLERS.map(|pooler| {
+            let by_question: Vec<Vec<f64>> = examples.par_iter().map(|one| one.hits(pooler)).collect::<Option<_>>()?;
+            let at = |at: usize| by_question.iter().map(|hits| hits.get(at).copied().unwrap_or(0.0)).collect();
+            (!by_question.is_empty()).then(|| (0..GRID).map(at).collect::<Vec<Vec<f64>>>())
         });
         let conversations = examples.iter().map(|one| one.conversation).max().map_or(0, |most| most + 1);
-        let folds = Pooler::ALL.map(|pooler| {
-            let hits = hits.get(pooler as usize)?.as_ref()?;
+        let folds = POOLERS.map(|pooler| {
+            let hits = hits.get(slot(pooler))?.as_ref()?;
             let choose = |held_out: usize| {
                 let sum = |at: usize| -> Option<f64> {
                     let row = hits.get(at)?.iter().zip(&examples);
@@ -241,32 +249,36 @@ impl Experiment {
         Self { examples, hits, folds }
     }
 
+    /// The scores of one scorer for one question, by session; `None` when it could not be measured.
+    pub fn scores(&self, scorer: Scorer, question: usize) -> Option<Vec<f64>> {
+        let one = self.examples.get(question)?;
+        match scorer {
+            Scorer::Bm25 => Some(one.bm25.clone()),
+            Scorer::Bm25L => Some(one.bm25l.clone()),
+            Scorer::Dense(pooler) => one.dense.get(slot(pooler))?.clone(),
+            Scorer::Fused(pooler) => {
+                let fold = self.folds.get(slot(pooler))?.as_ref()?.get(one.conversation)?;
+                one.standard(pooler).map(|standard| mixed(&standard, lambda(*fold)))
+            }
+            Scorer::Rrf(pooler) => one.rrf(pooler),
+        }
+    }
+
     /// The measures of one scorer, a question each; `None` when it could not be measured.
     pub fn metrics(&self, scorer: Scorer) -> Option<Vec<Metrics>> {
-        let of = |one: &Example| {
-            let scores = match scorer {
-                Scorer::Bm25 => Some(one.bm25.clone()),
-                Scorer::Dense(pooler) => one.dense.get(pooler as usize)?.clone(),
-                Scorer::Fused(pooler) => {
-                    let fold = self.folds.get(pooler as usize)?.as_ref()?.get(one.conversation)?;
-                    one.fused(pooler, lambda(*fold))
-                }
-                Scorer::Rrf(pooler) => one.rrf(pooler),
-            };
-            Some(Metrics::of(&scores?, &one.gold))
-        };
-        self.examples.iter().map(of).collect()
+        let of = |(at, one): (usize, &Example)| Some(Metrics::of(&self.scores(scorer, at)?, &one.gold));
+        self.examples.iter().enumerate().map(of).collect()
     }
 
     /// λ of every conversation, as chosen on the others.
     pub fn chosen(&self, pooler: Pooler) -> Option<Vec<f64>> {
-        let folds = self.folds.get(pooler as usize)?.as_ref()?;
+        let folds = self.folds.get(slot(pooler))?.as_ref()?;
         Some(folds.iter().map(|at| lambda(*at)).collect())
     }
 
     /// Mean Hit@1 with one λ for all, by [`lambda`] of the grid.
     pub fn sensitivity(&self, pooler: Pooler) -> Option<Vec<f64>> {
-        let hits = self.hits.get(pooler as usize)?.as_ref()?;
+        let hits = self.hits.get(slot(pooler))?.as_ref()?;
         Some(hits.iter().map(|row| row.iter().sum::<f64>() / row.len().max(1) as f64).collect())
     }
 
@@ -274,8 +286,4 @@ impl Experiment {
     pub fn conversations(&self) -> Vec<usize> {
         self.examples.iter().map(|one| one.conversation).collect()
     }
-}
-
-fn hit(one: &Example, pooler: Pooler, lambda: f64) -> Option<f64> {
-    Some(Metrics::of(&one.fused(pooler, lambda)?, &one.gold).hit1)
 }

@@ -1,4 +1,4 @@
-//! How good a ranking of units is for one question: Hit@1, Recall@k, MRR and NDCG@5. Knows scores and gold, not what the
+//! How good a ranking of units is for one question: Hit@1, Recall@k, MRR and NDCG@5. Knows places and gold, not what the
 //! units are.
 
 use serde::Serialize;
@@ -12,6 +12,8 @@ pub struct Metrics {
     pub recall3: f64,
     /// Share of the gold among the best five.
     pub recall5: f64,
+    /// Share of the gold among the best ten.
+    pub recall10: f64,
     /// One over the place of the first gold.
     pub mrr: f64,
     /// Discounted gain of the best five, over that of an ideal order; each gold unit counts one.
@@ -25,16 +27,27 @@ impl Metrics {
             return Self::default();
         }
         let order = best_first(scores);
-        let is_gold = |at: &usize| gold.contains(at);
-        let within = |k: usize| order.iter().take(k).filter(|at| is_gold(at)).count() as f64;
-        let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
-        let gained: f64 = order.iter().take(5).enumerate().filter(|(_, at)| is_gold(at)).map(|(at, _)| gain(at)).sum();
-        let ideal: f64 = (0..gold.len().min(5)).map(gain).sum();
+        let is_gold = |(_, at): &(usize, &usize)| gold.contains(at);
+        let places: Vec<u32> = order.iter().enumerate().filter(is_gold).map(|(at, _)| at as u32 + 1).collect();
+        Self::of_places(&places, gold.len())
+    }
+
+    /// From the 1-based places of the gold units that are in the order, ascending, and the number of all gold units. All
+    /// zero without gold.
+    pub fn of_places(places: &[u32], gold: usize) -> Self {
+        if gold == 0 {
+            return Self::default();
+        }
+        let within = |k: u32| places.iter().filter(|place| **place <= k).count() as f64;
+        let gain = |place: u32| 1.0 / (f64::from(place) + 1.0).log2();
+        let gained: f64 = places.iter().filter(|place| **place <= 5).map(|place| gain(*place)).sum();
+        let ideal: f64 = (1..=gold.min(5) as u32).map(gain).sum();
         Self {
             hit1: within(1),
-            recall3: within(3) / gold.len() as f64,
-            recall5: within(5) / gold.len() as f64,
-            mrr: order.iter().position(is_gold).map_or(0.0, |at| 1.0 / (at as f64 + 1.0)),
+            recall3: within(3) / gold as f64,
+            recall5: within(5) / gold as f64,
+            recall10: within(10) / gold as f64,
+            mrr: places.first().map_or(0.0, |place| 1.0 / f64::from(*place)),
             ndcg5: gained / ideal,
         }
     }
@@ -48,11 +61,14 @@ impl Metrics {
             sum.hit1 += one.hit1;
             sum.recall3 += one.recall3;
             sum.recall5 += one.recall5;
+            sum.recall10 += one.recall10;
             sum.mrr += one.mrr;
             sum.ndcg5 += one.ndcg5;
         }
         if count > 0.0 {
-            for slot in [&mut sum.hit1, &mut sum.recall3, &mut sum.recall5, &mut sum.mrr, &mut sum.ndcg5] {
+            for slot in
+                [&mut sum.hit1, &mut sum.recall3, &mut sum.recall5, &mut sum.recall10, &mut sum.mrr, &mut sum.ndcg5]
+            {
                 *slot /= count;
             }
         }

@@ -99,7 +99,11 @@ impl Axis {
         Ok(axis)
     }
 
-    fn set(&self, settings: &mut Settings, value: f64) -> Result<(), AxisError> {
+    /// Give the knob one value.
+    ///
+    /// # Errors
+    /// [`AxisError::Value`] when it does not take it.
+    pub fn set(&self, settings: &mut Settings, value: f64) -> Result<(), AxisError> {
         settings.set(&self.knob, &value.to_string()).map_err(AxisError::Value)
     }
 }

@@ -107,7 +107,8 @@ fn csv(trace: &Trace) -> String {
     text
 }
 
-fn quoted(field: &str) -> String {
+/// A field of a CSV table, quoted where it must be.
+pub fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
@@ -115,21 +116,30 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// The order that was cut. Where fused scores do not fall from row to row, ranks counted from the end stand for them,
-/// because evaluation tools sort by score.
+/// The order that was cut, under the conversation's name.
 fn trec(trace: &Trace) -> String {
-    let word = |id: &str| id.split_whitespace().collect::<Vec<_>>().join("_");
-    let question = word(&trace.scored.passages.conversation.id);
+    trec_run(trace, &trace.scored.passages.conversation.id, "memsift")
+}
+
+/// The order that was cut as lines of a TREC run: topic, `Q0`, passage, rank, score, name of the run. Where fused scores do
+/// not fall from row to row, ranks counted from the end stand for them, because evaluation tools sort by score.
+pub fn trec_run(trace: &Trace, topic: &str, run: &str) -> String {
+    let topic = trec_word(topic);
     let rows = &trace.cut.rows;
     let score = |at: usize| rows.get(at).and_then(|row| trace.fused_row(row.passage)).map_or(0.0, |row| row.score);
     let falls = (1..rows.len()).all(|at| score(at) < score(at - 1));
     let mut text = String::new();
     for (at, row) in rows.iter().enumerate() {
         let score = if falls { score(at) } else { (rows.len() - at) as f64 };
-        let id = word(id_of(trace, row.passage));
-        let _ = writeln!(text, "{question} Q0 {id} {} {score} memsift", at + 1);
+        let id = trec_word(id_of(trace, row.passage));
+        let _ = writeln!(text, "{topic} Q0 {id} {} {score} {run}", at + 1);
     }
     text
+}
+
+/// An identifier without white space, as TREC files need it.
+pub fn trec_word(id: &str) -> String {
+    id.split_whitespace().collect::<Vec<_>>().join("_")
 }
 
 /// A report: the question, how it went through the stages, what became of the gold, and the order around the cut.

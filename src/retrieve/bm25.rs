@@ -3,10 +3,14 @@
 
 use std::collections::HashMap;
 
+use crate::settings::Bm25Form;
+
 /// Term saturation.
 pub const K1: f64 = 1.5;
 /// Length normalisation.
 pub const B: f64 = 0.75;
+/// What BM25L adds to a term frequency that was normalised by length.
+pub const DELTA: f64 = 0.5;
 
 /// Words that carry no weight, sorted (the second paper's list of 50).
 const STOP_WORDS: &str = "a all an and any are as at be been but by did do does for from has have how i if in is it me \
@@ -46,33 +50,67 @@ impl Bm25Index {
         Self { postings, lengths, mean_length }
     }
 
+    /// Scores of all units for a question, classic.
+    pub fn scores(&self, question: &str) -> Vec<f64> {
+        self.scores_as(question, Bm25Form::Classic)
+    }
+
     /// Scores of all units for a question: sum over its distinct tokens of
     /// `ln((N-df+.5)/(df+.5)+1) * tf (k1+1) / (tf + k1 (1-b+b dl/avgdl))`, f64.
-    pub fn scores(&self, question: &str) -> Vec<f64> {
+    ///
+    /// BM25L (Lv and Zhai 2011) puts `c = tf / (1-b+b dl/avgdl)` in and sums `ln((N+1)/(df+.5)) * (k1+1) (c+δ) / (k1+c+δ)` over
+    /// the tokens that a unit holds.
+    pub fn scores_as(&self, question: &str, form: Bm25Form) -> Vec<f64> {
         let mut scores = vec![0.0; self.lengths.len()];
-        let units = self.lengths.len() as f64;
-        let mut seen: Vec<String> = Vec::new();
-        for token in tokens(question) {
-            if seen.contains(&token) {
-                continue;
-            }
-            if let Some(list) = self.postings.get(&token) {
-                let holders = list.len() as f64;
-                let idf = ((units - holders + 0.5) / (holders + 0.5) + 1.0).ln();
-                for (unit, count) in list {
-                    let unit = *unit as usize;
-                    let length = self.lengths.get(unit).copied().map_or(0.0, f64::from);
-                    let norm = 1.0 - B + B * length / self.mean_length;
-                    let tf = f64::from(*count);
-                    if let Some(score) = scores.get_mut(unit) {
-                        *score += idf * tf * (K1 + 1.0) / (tf + K1 * norm);
-                    }
+        for part in self.parts(question, form) {
+            for (unit, share) in part.shares {
+                if let Some(score) = scores.get_mut(unit as usize) {
+                    *score += share;
                 }
             }
-            seen.push(token);
         }
         scores
     }
+
+    /// What each distinct token of a question gives to the units that hold it, in the order of the question.
+    pub fn parts(&self, question: &str, form: Bm25Form) -> Vec<Part> {
+        let units = self.lengths.len() as f64;
+        let mut parts: Vec<Part> = Vec::new();
+        for token in tokens(question) {
+            if parts.iter().any(|part| part.token == token) {
+                continue;
+            }
+            let list = self.postings.get(&token).map(Vec::as_slice).unwrap_or_default();
+            let holders = list.len() as f64;
+            let idf = match form {
+                Bm25Form::Classic => ((units - holders + 0.5) / (holders + 0.5) + 1.0).ln(),
+                Bm25Form::L => ((units + 1.0) / (holders + 0.5)).ln(),
+            };
+            let share = |(unit, count): &(u32, u32)| {
+                let length = self.lengths.get(*unit as usize).copied().map_or(0.0, f64::from);
+                let norm = 1.0 - B + B * length / self.mean_length;
+                let tf = f64::from(*count);
+                let gain = match form {
+                    Bm25Form::Classic => idf * tf * (K1 + 1.0) / (tf + K1 * norm),
+                    Bm25Form::L => idf * (K1 + 1.0) * (tf / norm + DELTA) / (K1 + tf / norm + DELTA),
+                };
+                (*unit, gain)
+            };
+            parts.push(Part { token, idf, shares: list.iter().map(share).collect() });
+        }
+        parts
+    }
+}
+
+/// One token of a question and what it is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The token.
+    pub token: String,
+    /// How rare it is.
+    pub idf: f64,
+    /// Units that hold it, ascending, with what it gives to their scores.
+    pub shares: Vec<(u32, f64)>,
 }
 
 /// Tokens as the second paper's code takes them: lower-case runs of `[a-z0-9][a-z0-9\-_']{1,30}` of at least three

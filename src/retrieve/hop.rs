@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::matcher::{Hit, find_all};
+use super::names::{Names, words_of};
 use super::{Everything, Reader, Retrieval, by_match_score, with_weight};
 use crate::parse::stop_words::is_stop_word;
 use crate::parse::{Origin, Query, Term, TermClass};
 use crate::passage::{PassageSet, fold};
-use crate::settings::{Discovery, Names, Prf, Settings};
+use crate::settings::{Discovery, Prf, Settings};
 
 /// One round of matching.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,9 +70,6 @@ impl HopEnd {
         }
     }
 }
-
-/// Labels of entities that are worth a hop.
-const DISCOVERED_LABELS: [&str; 9] = ["PERSON", "ORG", "GPE", "LOC", "FAC", "NORP", "EVENT", "PRODUCT", "WORK_OF_ART"];
 
 /// A retrieval in the making.
 pub(super) struct Walk<'a> {
@@ -172,27 +170,14 @@ impl<'a> Walk<'a> {
         if candidates == 0 {
             return Err(HopEnd::NothingMatched);
         }
-        let question = fold(&query.text);
-        let speakers: Vec<String> = self.set.conversation.speakers.iter().map(|name| fold(name)).collect();
+        let rules = Names::new(self.set, &query.text, settings);
         let mut names: Vec<Term> = Vec::new();
         for passage in by_match_score(&self.match_score, settings.discovery_top as usize) {
             let Some(text) = self.set.passages.get(passage as usize).map(|p| p.text.as_str()) else { continue };
             let analysis = reader.read(text).ok_or(HopEnd::NoTagger)?;
-            for entity in &analysis.entities {
-                let label = entity.label;
-                let name = bare_name(&entity.text);
-                let known = name.chars().count() < settings.min_term_length.max(2) as usize
-                    || is_stop_word(&name)
-                    || question.contains(&name)
-                    || speakers.iter().any(|speaker| is_speaker(&name, speaker))
-                    || names.iter().any(|term| term.text == name)
-                    || self.hops.iter().flat_map(|hop| &hop.terms).any(|tally| tally.term.text == name);
-                if DISCOVERED_LABELS.contains(&label) && !known {
-                    let origin = Origin::Passage { hop: done, passage, label: label.to_owned() };
-                    let mut term = Term::single(&name, TermClass::Discovered, settings.weight_discovered, origin);
-                    if label == "PERSON" && settings.names != Names::Phrase {
-                        term.forms.extend(self.parts_of(&name, &question, &speakers));
-                    }
+            for term in rules.taught(&analysis, passage, done) {
+                let searched = self.hops.iter().flat_map(|hop| &hop.terms).any(|tally| tally.term.text == term.text);
+                if !searched && !names.iter().any(|known| known.text == term.text) {
                     names.push(term);
                 }
             }
@@ -201,21 +186,6 @@ impl<'a> Walk<'a> {
             term.edit(&settings.terms);
         }
         if names.is_empty() { Err(HopEnd::NoNewNames) } else { Ok(names) }
-    }
-
-    /// The words of a person's name that may stand for it: whoever is introduced with two names is called by one later.
-    fn parts_of(&self, name: &str, question: &str, speakers: &[String]) -> Vec<String> {
-        let parts: Vec<String> = words_of(name);
-        if parts.len() < 2 {
-            return Vec::new();
-        }
-        let usable = |part: &String| {
-            part.chars().count() >= self.settings.min_term_length.max(3) as usize
-                && !is_stop_word(part)
-                && !question.contains(part.as_str())
-                && !speakers.iter().any(|speaker| is_speaker(part, speaker))
-        };
-        parts.into_iter().filter(usable).collect()
     }
 
     /// Nouns and proper nouns that several of the best passages share, when feedback is on.
@@ -315,22 +285,4 @@ impl<'a> Walk<'a> {
             everything,
         }
     }
-}
-
-/// A name without the article and the possessive that the tagger leaves on it, folded.
-fn bare_name(text: &str) -> String {
-    let name = fold(text);
-    let name = name.trim();
-    let name = name.strip_suffix("'s").or_else(|| name.strip_suffix("’s")).unwrap_or(name);
-    let name = name.strip_prefix("the ").unwrap_or(name);
-    name.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
-}
-
-/// True when a name is a speaker's, whole or one word of it (`Ann` for `Ann Lee`).
-fn is_speaker(name: &str, speaker: &str) -> bool {
-    name == speaker || speaker.split_whitespace().any(|word| word == name)
-}
-
-fn words_of(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

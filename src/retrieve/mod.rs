@@ -4,6 +4,7 @@
 pub mod bm25;
 pub mod hop;
 pub mod matcher;
+pub mod names;
 
 use serde::{Deserialize, Serialize};
 

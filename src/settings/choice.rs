@@ -116,6 +116,32 @@ choices! {
     }
 }
 choices! {
+    /// How a passage of several turns gets its vector scores (second paper).
+    Pooler {
+        /// Its whole text is read as one, as far as the model reads.
+        Text = "text",
+        /// Cosine with the mean of the turns' vectors (early interaction).
+        Mean = "mean",
+        /// The best cosine of a turn (late interaction).
+        Max = "max",
+        /// Mean of the three best cosines.
+        Top3 = "top3",
+        /// A soft maximum: the logarithm of the sum of exp(10 cosine), over 10.
+        Lse10 = "lse10",
+        /// The best token MaxSim of a turn.
+        Token = "token",
+    }
+}
+choices! {
+    /// Which form of BM25.
+    Bm25Form {
+        /// Classic, k1 1.5 and b 0.75.
+        Classic = "classic",
+        /// BM25L, which lifts long passages: δ 0.5.
+        L = "l",
+    }
+}
+choices! {
     /// How the rankings become one order.
     Fusion {
         /// Reciprocal rank fusion of cross-encoder and ColBERT (first paper).

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::choice::{Captions, Discovery, Fusion, Header, Matching, Names, Overflow, Prf, TermForm, Truncation, Unit};
+use super::choice::{
+    Bm25Form, Captions, Discovery, Fusion, Header, Matching, Names, Overflow, Pooler, Prf, TermForm, Truncation, Unit,
+};
 use super::{KNOBS, Settings, Stage};
 
 /// What a knob may be set to.
@@ -206,4 +208,6 @@ macro_rules! valued_choice {
         }
     )+};
 }
-valued_choice!(TermForm, Names, Unit, Matching, Captions, Discovery, Prf, Fusion, Truncation, Overflow, Header);
+valued_choice!(
+    TermForm, Pooler, Bm25Form, Names, Unit, Matching, Captions, Discovery, Prf, Fusion, Truncation, Overflow, Header
+);

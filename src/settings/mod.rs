@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use choice::{Captions, Discovery, Fusion, Header, Matching, Names, Overflow, Prf, TermForm, Truncation, Unit};
+pub use choice::{
+    Bm25Form, Captions, Discovery, Fusion, Header, Matching, Names, Overflow, Pooler, Prf, TermForm, Truncation, Unit,
+};
 use knob::Valued;
 pub use knob::{Knob, KnobKind, SettingError, Value};
 
@@ -133,6 +135,10 @@ settings! {
     candidate_cap: u32 = 0, "candidate-cap", Retrieve, "passages", KnobKind::Number { min: 0.0, max: 1_000_000.0, step: 50.0, fine: 1.0 };
     /// Rank every passage, matched or not.
     rank_everything: bool = false, "rank-everything", Retrieve, "", KnobKind::Flag;
+    /// How a passage of several turns gets its vector scores.
+    pooler: Pooler = Pooler::Text, "pooler", Rank, "", KnobKind::Choice(Pooler::NAMES);
+    /// Which form of BM25.
+    bm25: Bm25Form = Bm25Form::Classic, "bm25", Rank, "", KnobKind::Choice(Bm25Form::NAMES);
     /// How the rankings become one order.
     fusion: Fusion = Fusion::Rrf, "fusion", Fuse, "", KnobKind::Choice(Fusion::NAMES);
     /// Share of the cross-encoder in the fusion; the rest is ColBERT's.
@@ -163,12 +169,46 @@ settings! {
 
 const WEIGHT: KnobKind = KnobKind::Number { min: 0.0, max: 100.0, step: 0.5, fine: 0.1 };
 
+/// Settings with a name: what differs from the defaults, and what they are.
+pub const PRESETS: &[(&str, &str, &str)] = &[
+    ("smartsearch", "", "the first paper: turns, cross-encoder and ColBERT fused by rank, adaptive cut"),
+    (
+        "lexical-dense",
+        "unit=session,rank-everything=on,discovery=never,prf=off,pooler=max,fusion=z,lambda=0.6,truncation=fixed",
+        "the second paper: sessions by BM25 and by the best vector of their turns, fused by standard scores",
+    ),
+];
+
 impl Settings {
+    /// The settings of a name of [`PRESETS`].
+    ///
+    /// # Errors
+    /// A sentence with the nearest name that there is.
+    pub fn preset(name: &str) -> Result<Self, String> {
+        let found = PRESETS.iter().find(|(known, _, _)| *known == name);
+        let (_, list, _) =
+            found.ok_or_else(|| unknown_name("preset", name, PRESETS.iter().map(|(known, _, _)| *known)))?;
+        Self::default().with(list).map_err(|error| error.to_string())
+    }
+
     /// The first stage that must run again when these settings replace `before`; `None` when nothing changed.
     pub fn first_changed_stage(&self, before: &Self) -> Option<Stage> {
         let knobs = KNOBS.iter().filter(|knob| (knob.get)(self) != (knob.get)(before)).map(|knob| knob.stage).min();
         let terms = (self.terms != before.terms).then_some(Stage::Parse);
         knobs.into_iter().chain(terms).min()
+    }
+
+    /// These settings with other values, written as `knob=value,knob=value`.
+    ///
+    /// # Errors
+    /// [`ListError`] for the first of them that cannot be applied.
+    pub fn with(&self, list: &str) -> Result<Self, ListError> {
+        let mut other = self.clone();
+        for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (knob, value) = part.split_once('=').ok_or_else(|| ListError::Form(part.to_owned()))?;
+            other.set(knob.trim(), value.trim()).map_err(ListError::Knob)?;
+        }
+        Ok(other)
     }
 
     /// Set a knob by name.
@@ -181,6 +221,17 @@ impl Settings {
             None => Err(unknown_name("knob", name, KNOBS.iter().map(|knob| knob.name))),
         }
     }
+}
+
+/// A list of knobs with values cannot be applied; one sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// Something without `=`.
+    #[error("'{0}' is no knob with a value: write it as knob=value, for example fusion=z,budget=4000")]
+    Form(String),
+    /// No such knob, or not its value.
+    #[error("{0}")]
+    Knob(String),
 }
 
 /// The sentence for a name that does not exist, with the nearest one that does.
@@ -206,6 +257,18 @@ pub fn unknown_name<'a>(kind: &str, given: &str, names: impl Iterator<Item = &'a
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
+
+    #[test]
+    fn presets_can_be_applied() {
+        let of = |name| Settings::preset(name).unwrap();
+        assert_eq!(of("smartsearch"), Settings::default());
+        let second = of("lexical-dense");
+        assert_eq!((second.unit, second.pooler, second.fusion), (Unit::Session, Pooler::Max, Fusion::Z));
+        assert_eq!(
+            Settings::preset("lexical").unwrap_err(),
+            "there is no preset 'lexical': did you mean 'lexical-dense'?"
+        );
+    }
 
     #[test]
     fn names_are_unique_and_defaults_are_in_range() {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fuse::{Fused, FusedRow, fuse};
+use crate::fuse::{Fused, FusedRow, fuse, ranks};
 use crate::scored::Scored;
-use crate::settings::Settings;
+use crate::settings::{Fusion, Pooler, Settings, Unit};
 use crate::truncate::{Cut, Fate, FateKind, truncate};
 
 /// One question under one setting.
@@ -29,6 +29,8 @@ pub struct Trace {
     pub fates: Vec<Fate>,
     /// By passage: its 1-based place in `cut.rows`; 0 for no candidate.
     places: Vec<u32>,
+    /// By passage: its rank by BM25 among the candidates, where the fusion looks at BM25; empty elsewhere.
+    bm25_ranks: Vec<u32>,
 }
 
 /// How much of the gold survives each stage.
@@ -62,7 +64,8 @@ impl Trace {
                 *place = at as u32 + 1;
             }
         }
-        Self { scored, settings, fused, cut: done.cut, fates: done.fates, places }
+        let bm25_ranks = if settings.fusion == Fusion::Z { bm25_ranks(&scored) } else { Vec::new() };
+        Self { scored, settings, fused, cut: done.cut, fates: done.fates, places, bm25_ranks }
     }
 
     /// The fate of a passage.
@@ -73,6 +76,21 @@ impl Trace {
     /// 1-based place in the order that was cut; 0 for no candidate.
     pub fn place(&self, passage: u32) -> u32 {
         self.places.get(passage as usize).copied().unwrap_or(0)
+    }
+
+    /// The two rankings that stand beside the fused order: the cross-encoder, or BM25 where the fusion looks at it, and
+    /// ColBERT, or the pooled sentence vectors that stand in its slot.
+    pub fn rankings(&self) -> [&'static str; 2] {
+        let asked = &self.scored.settings;
+        let pooled =
+            matches!(asked.unit, Unit::Window | Unit::Session) && !matches!(asked.pooler, Pooler::Text | Pooler::Token);
+        [if self.bm25_ranks.is_empty() { "ce" } else { "bm25" }, if pooled { "dense" } else { "colbert" }]
+    }
+
+    /// 1-based ranks of a passage in [`Self::rankings`]; 0 where it has none.
+    pub fn ranks(&self, passage: u32) -> [u32; 2] {
+        let bm25 = self.bm25_ranks.get(passage as usize).copied();
+        [bm25.unwrap_or_else(|| self.scored.ce.rank(passage)), self.scored.colbert.rank(passage)]
     }
 
     /// The fused row of a passage.
@@ -119,18 +137,32 @@ impl Trace {
         self.scored.is_running() && self.fused.assumptions.iter().any(|assumption| assumption.is_provisional())
     }
 
-    /// How much the two rankers agree on the candidates.
+    /// How much the two [`Self::rankings`] agree on the candidates.
     pub fn agreement(&self) -> Option<Agreement> {
         let scored = &self.scored;
         let pairs: Vec<(u32, u32)> = scored
             .retrieval
             .candidates
             .iter()
-            .map(|at| (scored.ce.rank(*at), scored.colbert.rank(*at)))
-            .filter(|(ce, colbert)| *ce > 0 && *colbert > 0)
+            .map(|at| self.ranks(*at))
+            .filter(|ranks| ranks.iter().all(|rank| *rank > 0))
+            .map(|[first, second]| (first, second))
             .collect();
         Agreement::of(pairs, self.cut.line)
     }
+}
+
+/// Ranks of the candidates by BM25, by passage.
+fn bm25_ranks(scored: &Scored) -> Vec<u32> {
+    let candidates = &scored.retrieval.candidates;
+    let ranks = ranks(&candidates.iter().map(|at| Some(scored.bm25(*at))).collect::<Vec<_>>());
+    let mut by_passage = vec![0; scored.passages.len()];
+    for (at, rank) in candidates.iter().zip(ranks) {
+        if let Some(slot) = by_passage.get_mut(*at as usize) {
+            *slot = rank;
+        }
+    }
+    by_passage
 }
 
 /// Agreement of two orders over what both have: of the two rankers over the candidates that both have scored, or of the

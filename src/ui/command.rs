@@ -7,15 +7,16 @@ use super::model::{Mode, Model, line};
 use super::picker::Picker;
 use super::theme::Theme;
 use super::update::{Effect, act, ask, pick};
-use super::{knob, pin, pins};
+use super::{contrast, knob, pin, pins};
 use crate::engine::Job;
 use crate::passage::fold;
-use crate::settings::{KNOBS, Knob, KnobKind, unknown_name};
+use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings, unknown_name};
 
 /// Every command: name, what it takes, what it does.
 pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("set", "KNOB VALUE", "set a knob"),
     ("reset", "KNOB", "put a knob back to its default"),
+    ("preset", "NAME", "the knobs of a paper: smartsearch, lexical-dense"),
     ("ask", "QUESTION", "ask a question"),
     ("open", "FILE", "open another database"),
     ("conversations", "", "choose a conversation"),
@@ -30,6 +31,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
         "FILE",
         "write the trace: .json, .msgpack, .md, .csv, .txt context, .run for TREC, .svg picture; export! overwrites",
     ),
+    ("worst", "", "compare A and B on all questions with gold, and list those on which they differ most"),
     ("resume", "", "go on scoring after Esc"),
     ("help", "", "all keys and commands"),
     ("quit", "", "leave"),
@@ -43,6 +45,10 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         "" => {}
         "set" => set(model, rest, effects),
         "reset" => reset(model, rest, effects),
+        "preset" => match Settings::preset(rest) {
+            Ok(next) => knob::change(model, next, effects),
+            Err(sentence) => model.fail(sentence),
+        },
         "ask" => ask(model, rest, effects),
         "open" if rest.is_empty() => model.fail("open needs a file: :open my.db"),
         "open" => effects.push(Effect::Send(Job::Open(PathBuf::from(rest)))),
@@ -60,6 +66,7 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         "export" | "export!" => {
             effects.push(Effect::Export { path: PathBuf::from(rest), overwrite: name == "export!" });
         }
+        "worst" => contrast::open(model, effects),
         "resume" => act(model, Action::Resume, effects),
         "help" => {
             model.prompt = line("");
@@ -82,6 +89,7 @@ pub fn complete(text: &str) -> Option<String> {
             KnobKind::Flag => vec!["on", "off"],
             KnobKind::Number { .. } => return None,
         },
+        (Some("preset"), None, _) => PRESETS.iter().map(|(name, _, _)| *name).collect(),
         (Some("theme"), None, _) => Theme::names().collect(),
         _ => return None,
     };

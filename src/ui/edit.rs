@@ -237,7 +237,7 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
             model.say(format!("opening {}", item.name));
             effects.push(Effect::Send(Job::Load(item.value.clone())));
         }
-        PickerKind::Questions => ask(model, &item.value, effects),
+        PickerKind::Questions | PickerKind::Worst => ask(model, &item.value, effects),
         PickerKind::WhatIfs => {
             if let Some(change) = item.value.strip_prefix(TERM_WEIGHT) {
                 if let Some((term, weight)) = change.rsplit_once(' ') {

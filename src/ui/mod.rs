@@ -5,6 +5,7 @@ pub mod action;
 pub mod clipboard;
 pub mod command;
 pub mod context;
+mod contrast;
 pub mod edit;
 pub mod export;
 pub mod keys;

@@ -109,7 +109,9 @@ pub struct Model {
     pub counted: Option<super::context::Counted>,
     /// The same for all questions with gold, as far as it is.
     pub sweep_all: Option<AllQuestions>,
-    /// How many of these were asked for.
+    /// A and B over all questions with gold, as far as it is.
+    pub contrast: Option<super::contrast::Contrast>,
+    /// How many of both were asked for.
     pub sweeps: u64,
     /// A: pinned settings, with their trace for the question.
     pub pinned: Option<Pinned>,
@@ -288,6 +290,7 @@ impl Model {
             sweep: None,
             counted: None,
             sweep_all: None,
+            contrast: None,
             sweeps: 0,
             pinned: None,
             pins: start.pins.0.clone(),

@@ -34,6 +34,8 @@ pub enum PickerKind {
     WhatIfs,
     /// Settings kept under names.
     Pins,
+    /// Questions on which A and B differ, most first.
+    Worst,
 }
 
 impl PickerKind {
@@ -45,6 +47,7 @@ impl PickerKind {
             Self::Gold => "Gold",
             Self::WhatIfs => "What would change it",
             Self::Pins => "Pins",
+            Self::Worst => "Where A and B differ most",
         }
     }
 
@@ -180,6 +183,28 @@ impl Picker {
         let mut picker = Self::new(PickerKind::Pins, items.collect());
         let a = model.pinned.as_ref().and_then(|pinned| pinned.name.as_ref());
         picker.at = picker.items.iter().position(|item| Some(&item.value) == a).unwrap_or(0);
+        picker
+    }
+
+    /// The questions on which A and B differ; the asked one is under the cursor.
+    pub fn worst(model: &Model) -> Self {
+        let rows = model.contrast.iter().flat_map(|contrast| contrast.worst());
+        let items = rows.map(|(question, row)| Item {
+            value: question.to_owned(),
+            name: question.to_owned(),
+            detail: format!(
+                "{:+4.0} %  A {} of {}, B {} of {}",
+                row.change() * 100.0,
+                row.a.kept,
+                row.a.total,
+                row.b.kept,
+                row.b.total
+            ),
+        });
+        let mut picker = Self::new(PickerKind::Worst, items.collect());
+        if let Some(asked) = &model.asked {
+            picker.at = picker.items.iter().position(|item| &item.value == asked).unwrap_or(0);
+        }
         picker
     }
 

@@ -159,6 +159,10 @@ fn ask_all(model: &mut Model, weight: bool, again: bool, effects: &mut Vec<Effec
     let found = Sweep::empty(of.rows.clone(), of.columns.clone());
     let total = of.questions.len();
     model.sweep_all = Some(AllQuestions { found, done: 0, total, running: true, left: None, number, of });
+    // The engine does one of both at a time.
+    if let Some(known) = model.contrast.as_mut() {
+        known.running = false;
+    }
 }
 
 /// A question more is counted.
@@ -185,6 +189,9 @@ pub fn stop(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
 /// Forget what was asked of another conversation.
 pub fn forget(model: &mut Model, effects: &mut Vec<Effect>) {
     if model.sweep_all.take().is_some_and(|all| all.running) {
+        effects.push(Effect::Send(Job::StopSweep));
+    }
+    if model.contrast.take().is_some_and(|known| known.running) {
         effects.push(Effect::Send(Job::StopSweep));
     }
     model.sweep = None;

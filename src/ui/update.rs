@@ -164,7 +164,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         model.say("stopping at the next batch; R goes on");
     } else if pin::stop(model, effects) {
         model.say("A is stopped at the next batch; R goes on");
-    } else if sweep::stop(model, effects) {
+    } else if super::contrast::stop(model, effects) || sweep::stop(model, effects) {
         // What it says is enough.
     } else if !model.rows.filter.is_empty() {
         model.rows.filter = super::list::Filter::default();
@@ -198,6 +198,7 @@ pub fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
             PickerKind::Questions => "this conversation has no question set: type one with i",
             PickerKind::Gold => "no gold is known: mark a passage with m",
             PickerKind::Pins => "no pin is kept: :pin NAME keeps the knobs as they stand",
+            PickerKind::Worst => "A and B keep the same share of the gold of every question",
             PickerKind::WhatIfs => "no knob alone turns the fate of this passage",
         });
     } else {
@@ -375,6 +376,9 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
         }
         Event::Pinned { generation, scored } => pin::scored(model, generation, scored),
         Event::Swept { number, done, total, left, found } => sweep::swept(model, number, (done, total), left, found),
+        Event::Contrasted { number, done, total, row, .. } => {
+            super::contrast::contrasted(model, number, row, (done, total));
+        }
         Event::Inspected { generation, passage, inspection } if generation == model.generation => {
             model.inspection = Some(Inspected { generation, passage, inspection });
             model.inspecting = None;

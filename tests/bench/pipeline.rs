@@ -112,7 +112,7 @@ fn scored(candidates: usize) -> Arc<Scored> {
     let retrieval = retrieve(&set, &query, &NoReader, &settings);
     let ranker = |seed: u32| {
         let value = |at: u32| (at ^ seed).wrapping_mul(0x9e37_79b9) as f32 / u32::MAX as f32;
-        let score = |at| Some(Score { value: value(at), logit: None, tokens: 40, clipped: 0 });
+        let score = |at| Some(Score { value: value(at), logit: None, tokens: 40, clipped: 0, turn: None });
         let model = Model { name: "made up".to_owned(), hash: String::new() };
         let scores = (0..set.len() as u32).map(score).collect();
         Arc::new(Ranker::new(Some(model), RankerState::Done, scores, &retrieval.candidates))

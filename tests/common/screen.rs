@@ -53,9 +53,15 @@ pub fn scored_with(ask: &Ask, state: RankerState, reader: &dyn Reader) -> Arc<Sc
     for at in retrieval.candidates.iter().take(half) {
         let value = ((at * 37 + 11) % 101) as f32 / 101.0;
         let logit = Some((value / (1.0 - value)).ln().max(-9.0));
-        ce[*at as usize] = Some(Score { value, logit, tokens: 40, clipped: 0 });
+        ce[*at as usize] = Some(Score { value, logit, tokens: 40, clipped: 0, turn: None });
     }
-    let maxsim = |at: usize| Score { value: ((at * 53 + 7) % 97) as f32 / 10.0, logit: None, tokens: 30, clipped: 0 };
+    let maxsim = |at: usize| Score {
+        value: ((at * 53 + 7) % 97) as f32 / 10.0,
+        logit: None,
+        tokens: 30,
+        clipped: 0,
+        turn: None,
+    };
     let colbert: Vec<Option<Score>> = (0..set.len()).map(|at| Some(maxsim(at))).collect();
     let name = |name: &str| Some(ModelName { name: name.to_owned(), hash: "0".repeat(64) });
     Arc::new(Scored {

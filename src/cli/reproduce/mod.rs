@@ -1,16 +1,20 @@
 //! `memsift reproduce`: the papers' figures, measured on a database, beside what was published. Knows what both papers'
 //! measurements share: which conversations are asked, and what is said when a model is missing.
 
+mod ablations;
 mod lexical_dense;
+mod session_tables;
 mod smartsearch;
 
 use std::path::PathBuf;
 
 use super::ask::conversation_id;
-use super::output;
+use super::document::Form;
 use super::rankers::RankerArgs;
-use crate::engine::{Models, Pipeline, SlotName};
+use super::{BadInput, output};
+use crate::engine::{Models, Pipeline};
 use crate::history::ConversationSummary;
+use crate::output_file::OutputFile;
 use crate::store::Store;
 
 /// Arguments of `reproduce`.
@@ -25,13 +29,19 @@ pub struct ReproduceArgs {
     /// Only these conversations.
     #[arg(long)]
     conversation: Vec<String>,
-    /// Score every candidate with the cross-encoder too (smartsearch only). It takes hours on a large data set; what is
-    /// scored is kept, so an interrupted run goes on where it was.
+    /// Score with the cross-encoder too: every candidate (smartsearch), the ten best sessions (lexical-dense). It takes hours
+    /// on a large data set; what is scored is kept, so an interrupted run goes on where it was.
     #[arg(long)]
     with_ce: bool,
+    /// Instead: 59 configurations of the pipeline, each with one thing changed (smartsearch only).
+    #[arg(long)]
+    ablations: bool,
     /// Only every Nth question with gold, from the first one on.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
+    /// Also write the tables with charts to this HTML file; a file that is there stays, and that is an error.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     rankers: RankerArgs,
 }
@@ -46,10 +56,18 @@ enum Paper {
 
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
-    match args.paper {
-        Paper::Smartsearch => smartsearch::run(args),
-        Paper::LexicalDense => lexical_dense::run(args),
+    // The place is looked at before hours of work.
+    let html = args.html.as_deref().map(|path| OutputFile::new(path, false));
+    let html = html.transpose().map_err(|error| BadInput(format!("--html: {error}")))?;
+    let document = match args.paper {
+        Paper::Smartsearch if args.ablations => ablations::run(args)?,
+        Paper::Smartsearch => smartsearch::run(args)?,
+        Paper::LexicalDense => lexical_dense::run(args)?,
+    };
+    if let Some(html) = html {
+        html.write(document.print(Form::Html).as_bytes())?;
     }
+    output::print(&document.print(Form::Text))
 }
 
 /// The conversations that are asked about.
@@ -66,18 +84,4 @@ fn chosen(store: &Store, args: &ReproduceArgs) -> anyhow::Result<Vec<Conversatio
 fn without_ce(pipeline: &mut Pipeline, why: &str) {
     let models = Models { ce: Err(why.to_owned()), ..pipeline.models().clone() };
     pipeline.set_models(models);
-}
-
-/// What went wrong with cache and models, on standard error.
-fn say_what_is_missing(pipeline: &Pipeline) {
-    for notice in pipeline.notices() {
-        output::say(&format!("memsift: {notice}"));
-    }
-    let models = pipeline.models();
-    let mut reasons: Vec<&str> = models.tagger.as_ref().err().map(String::as_str).into_iter().collect();
-    reasons.extend(SlotName::ALL.into_iter().filter_map(|slot| models.reason(slot)));
-    reasons.dedup();
-    for reason in reasons {
-        output::say(&format!("memsift: {reason}"));
-    }
 }

@@ -1,21 +1,23 @@
 //! `memsift reproduce smartsearch`: the first paper's retrieval figures, measured on a database, beside what was published.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::{BadInput, output, pipeline};
-use super::{ReproduceArgs, chosen, say_what_is_missing, without_ce};
+use super::super::chart::Chart;
+use super::super::document::Document;
+use super::super::table::Table;
+use super::super::{BadInput, output, pipeline, say_what_is_missing};
+use super::{ReproduceArgs, chosen, without_ce};
 use crate::engine::{Deaf, SlotName};
 use crate::eval::smartsearch::{ORDERS, Tally, settings};
 use crate::settings::Fusion;
 use crate::store::Store;
 
 /// Category of questions about what was never said; they have no answer to keep.
-const ADVERSARIAL: &str = "5";
+pub(super) const ADVERSARIAL: &str = "5";
 
 /// Measure and print.
-pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
+pub fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     let rankers = args.rankers.choice()?;
     let store = Store::open(&args.db)?;
     let rows = chosen(&store, args)?;
@@ -62,20 +64,21 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<()> {
     );
     let name = |slot: SlotName| rankers.slot(slot).name();
     let names = [name(SlotName::Ce), name(SlotName::Colbert), name(SlotName::Dense)];
-    output::print(&table(&tally, &left_out, &names, began.elapsed().as_secs_f64()))
+    Ok(document(&tally, &left_out, &names, began.elapsed().as_secs_f64()))
 }
 
-fn table(tally: &Tally, left_out: &str, [ce, colbert, dense]: &[String; 3], seconds: f64) -> String {
-    let mut text = format!(
-        "{} questions, {} gold passages ({left_out}), {seconds:.1} s\nce {ce}, colbert {colbert}, dense {dense}\n\n",
+fn document(tally: &Tally, left_out: &str, [ce, colbert, dense]: &[String; 3], seconds: f64) -> Document {
+    let mut document = Document::new("The first paper's retrieval figures");
+    document.lines(format!(
+        "{} questions, {} gold passages ({left_out}), {seconds:.1} s\nce {ce}, colbert {colbert}, dense {dense}\n",
         tally.questions, tally.gold
-    );
+    ));
     // References were measured with the small set; other models are not held against them.
     let small = |model: &str, reference: &'static str| if model == "all-MiniLM-L6-v2" { reference } else { "" };
+    let mut table = Table::new("", ["figure (the references are for LoCoMo-10)", "paper", "reference", "here"]);
     let mut row = |figure: &str, paper: &str, reference: &str, measured: String| {
-        let _ = writeln!(text, "{figure:<66} {paper:>8} {reference:>13} {measured:>16}");
+        table.row([figure.to_owned(), paper.to_owned(), reference.to_owned(), measured]);
     };
-    row("figure (the references are for LoCoMo-10)", "paper", "reference", "here".to_owned());
     row("gold passages retrieved", "98.6 %", "99.24 %", percent(Some(tally.found_share()), 2));
     row(
         "questions with all gold retrieved",
@@ -89,6 +92,7 @@ fn table(tally: &Tally, left_out: &str, [ce, colbert, dense]: &[String; 3], seco
         "193.2",
         format!("{:.1}", tally.mean_first_gold()),
     );
+    let mut bars = Vec::new();
     for (slot, fusion) in ORDERS.into_iter().enumerate() {
         let (name, paper, reference) = match fusion {
             Fusion::Order => ("conversation order", "22.5 %", "22.1 %"),
@@ -99,6 +103,7 @@ fn table(tally: &Tally, left_out: &str, [ce, colbert, dense]: &[String; 3], seco
             Fusion::Ce => ("cross-encoder", "", ""),
             _ => ("RRF, 0.7 cross-encoder + 0.3 ColBERT", "", ""),
         };
+        bars.push((name.to_owned(), tally.survival(slot).map(|share| share * 100.0)));
         row(&format!("gold surviving 2,000 words, {name}"), paper, reference, percent(tally.survival(slot), 1));
         row("    the same, mean over questions", "", "", percent(tally.survival_by_question(slot), 1));
     }
@@ -106,7 +111,9 @@ fn table(tally: &Tally, left_out: &str, [ce, colbert, dense]: &[String; 3], seco
     row("Spearman of cross-encoder and ColBERT, mean", "", "", spearman);
     let (mean, p95, most) = tally.candidate_numbers();
     row("candidates per question, mean / p95 / max", "", "428/629/689", format!("{mean:.0}/{p95}/{most}"));
-    text
+    document.table(table);
+    document.chart(Chart::Bars { title: "% of the gold that survives 2,000 words".to_owned(), bars });
+    document
 }
 
 fn percent(share: Option<f64>, digits: usize) -> String {

@@ -48,7 +48,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let inside = frame(model, Pane::Fused, area, &numbers(model, trace), buf);
     let a = model.pinned.as_ref().and_then(Pinned::comparable);
     let columns = Columns::of(inside.width.into(), a.is_some());
-    put(buf, inside, 0, &[(heads(model, columns), theme.style(Role::Faint))]);
+    put(buf, inside, 0, &[(heads(model, trace, columns), theme.style(Role::Faint))]);
     let range = score_range(trace);
     let top = model.rows.fused_top;
     for line in 0..inside.height.saturating_sub(1) {
@@ -113,11 +113,17 @@ fn numbers(model: &Model, trace: &Trace) -> String {
     format!("{words}{kept} kept · {dropped} dropped")
 }
 
-fn heads(model: &Model, columns: Columns) -> String {
+fn heads(model: &Model, trace: &Trace, columns: Columns) -> String {
     let delta = if columns.delta { format!("{:>6} ", model.theme.glyphs.delta) } else { String::new() };
     let bar = if columns.bar > 0 { "score  " } else { "" };
     let sum = if columns.sum { "words   sum" } else { "words" };
-    format!("      # {delta}  ce   cb  {bar}{sum}  {} passage", text::pad("where", columns.place))
+    let (first, second) = match trace.rankings() {
+        ["ce", "colbert"] => ("ce", "cb"),
+        ["ce", _] => ("ce", "dn"),
+        [_, "colbert"] => ("bm", "cb"),
+        _ => ("bm", "dn"),
+    };
+    format!("      # {delta}  {first}   {second}  {bar}{sum}  {} passage", text::pad("where", columns.place))
 }
 
 /// Lowest and highest fused score: bars are relative to these.
@@ -169,6 +175,7 @@ fn line_of(
         (gold.to_owned(), theme.style(Role::Gold)),
         (format!("{rough}{:>3} ", rank(place)), base),
     ];
+    let [first, second] = trace.ranks(passage);
     if let Some(a) = a.filter(|_| columns.delta) {
         let (glyph, style) = turned.unwrap_or((" ", base));
         pieces.push((glyph.to_owned(), style));
@@ -177,8 +184,8 @@ fn line_of(
         pieces.push((format!("{:>5} ", moved.words()), style));
     }
     pieces.extend([
-        (format!("{:>4} ", rank(scored.ce.rank(passage))), theme.style(Role::Ce)),
-        (format!("{:>4}  ", rank(scored.colbert.rank(passage))), theme.style(Role::Colbert)),
+        (format!("{:>4} ", rank(first)), theme.style(Role::Ce)),
+        (format!("{:>4}  ", rank(second)), theme.style(Role::Colbert)),
     ]);
     if columns.bar > 0 {
         let score = trace.fused_row(passage).map_or(low, |row| row.score);

@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Piece, frame, put, text, underlined};
+use crate::explain::fate::number;
 use crate::rank::TokenMatch;
 use crate::trace::Trace;
 use crate::ui::model::Model;
@@ -15,6 +16,8 @@ use crate::ui::tokens::{inspected, label};
 
 /// Most lines that are wrapped for one passage: more than any screen has.
 const MOST_LINES: usize = 400;
+/// Cells before the words: cursor and gold.
+const INDENT: usize = 3;
 /// Pairs of tokens that are named.
 const PAIRS: usize = 5;
 
@@ -57,7 +60,16 @@ fn around(model: &Model, trace: &Trace, selected: u32, body: Rect) -> Vec<Vec<Pi
     let set = &trace.scored.passages;
     let session = |at: u32| set.passages.get(at as usize).map(|passage| passage.session);
     let home = session(selected);
-    let own = lines_of(model, trace, selected, true, width);
+    let mut own = lines_of(model, trace, selected, true, width);
+    if let Some(line) = winner_line(trace, selected, width) {
+        if let Some(first) = own.get_mut(line).and_then(|pieces| pieces.first_mut()) {
+            *first = (model.theme.glyphs.mover.to_owned(), model.theme.style(Role::Colbert));
+        }
+        // A long passage opens at the turn that speaks for it.
+        if own.len() > height {
+            own.drain(..line.saturating_sub(height / 3).min(own.len() - height));
+        }
+    }
     // One third of the room goes to what was said before.
     let mut before: Vec<Vec<Piece>> = Vec::new();
     let room = height.saturating_sub(own.len()).min(height / 3).max(usize::from(own.len() < height));
@@ -86,8 +98,7 @@ fn lines_of(model: &Model, trace: &Trace, at: u32, selected: bool, width: usize)
     let base = theme.style(if selected { Role::Text } else { Role::Faint });
     let mark = theme.style(Role::Match);
     let marks = matches(trace, at);
-    let indent = 3;
-    let wrapped = text::wrap(&passage.text, width.saturating_sub(indent).max(8), MOST_LINES);
+    let wrapped = text::wrap(&passage.text, width.saturating_sub(INDENT).max(8), MOST_LINES);
     let mut lines: Vec<Vec<Piece>> = Vec::new();
     for (number, range) in wrapped.into_iter().enumerate() {
         let cursor = if selected && number == 0 { theme.glyphs.selected } else { " " };
@@ -100,12 +111,28 @@ fn lines_of(model: &Model, trace: &Trace, at: u32, selected: bool, width: usize)
     let turns = trace.scored.passages.conversation.turns.get(passage.turns.clone()).unwrap_or_default();
     for caption in turns.iter().filter_map(|turn| turn.caption.as_deref()) {
         let words = format!("image: {caption}");
-        for range in text::wrap(&words, width.saturating_sub(indent).max(8), 4) {
+        for range in text::wrap(&words, width.saturating_sub(INDENT).max(8), 4) {
             let part = words.get(range).unwrap_or_default();
-            lines.push(vec![(format!("{}{part}", " ".repeat(indent)), theme.style(Role::Notice))]);
+            lines.push(vec![(format!("{}{part}", " ".repeat(INDENT)), theme.style(Role::Notice))]);
         }
     }
     lines
+}
+
+/// The turn whose vector scores best in a passage of several turns whose scores were pooled.
+fn winner(trace: &Trace, passage: u32) -> Option<usize> {
+    Some(trace.scored.colbert.score(passage)?.turn? as usize)
+}
+
+/// The first screen line of that turn.
+fn winner_line(trace: &Trace, passage: u32, width: usize) -> Option<usize> {
+    let winner = winner(trace, passage)?;
+    let found = trace.scored.passages.passages.get(passage as usize)?;
+    let before = trace.scored.passages.conversation.turns.get(found.turns.start..winner)?;
+    let lines = before.iter().map(|turn| 1 + turn.text.matches('\n').count()).sum();
+    let start: usize = found.text.split_inclusive('\n').take(lines).map(str::len).sum();
+    let wrapped = text::wrap(&found.text, width.saturating_sub(INDENT).max(8), MOST_LINES);
+    wrapped.iter().position(|range| range.end > start)
 }
 
 /// Byte ranges of all matches in a passage, merged and in order.
@@ -148,5 +175,12 @@ fn notes(trace: &Trace, passage: u32) -> Vec<String> {
             format!(" {name} read {} tokens, {cut}", score.tokens)
         })
     };
-    read("ce", &scored.ce).into_iter().chain(read("colbert", &scored.colbert)).collect()
+    let Some(turn) = winner(trace, passage).and_then(|at| scored.passages.conversation.turns.get(at)) else {
+        return read("ce", &scored.ce).into_iter().chain(read("colbert", &scored.colbert)).collect();
+    };
+    let value = scored.colbert.value(passage).map(number).unwrap_or_default();
+    let pooler = scored.settings.pooler;
+    let mut notes = vec![format!(" dense ({pooler}) {value}: turn {} scores best", turn.id)];
+    notes.extend(read("ce", &scored.ce));
+    notes
 }

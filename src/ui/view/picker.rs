@@ -26,7 +26,7 @@ pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
     let inside = overlay(model, &title, (buf.area.width.min(130), wanted), buf);
     let width = usize::from(inside.width);
     let name = match picker.kind {
-        PickerKind::Questions => width.saturating_sub(40).max(20),
+        PickerKind::Questions | PickerKind::Worst => width.saturating_sub(40).max(20),
         PickerKind::Conversations => 28.min(width / 2),
         PickerKind::Gold => 12,
         PickerKind::WhatIfs => 14,

@@ -71,6 +71,9 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     if model.running || a.is_some_and(|a| a.is_computing(model)) {
         let words = model.progress.as_ref().map_or_else(|| "working  ".to_owned(), progress);
         pieces.push((format!("{words}Esc stops "), theme.style(Role::Notice)));
+    } else if let Some(known) = model.contrast.as_ref().filter(|known| known.running) {
+        let words = format!("A and B {}/{}  Esc stops ", known.rows.len(), known.total);
+        pieces.push((words, theme.style(Role::Notice)));
     } else if let Some(all) = model.sweep_all.as_ref().filter(|all| all.running) {
         pieces.push((format!("sweep {}/{}  Esc stops ", all.done, all.total), theme.style(Role::Notice)));
     } else if model.stopped {

@@ -20,10 +20,12 @@ const AXIS: usize = 6;
 /// One vertical axis.
 #[derive(Clone, Copy, PartialEq)]
 enum Axis {
-    Ce,
+    /// The cross-encoder, or BM25 where the fusion looks at it.
+    First,
     A,
     B,
-    Colbert,
+    /// ColBERT, or what stands in its slot.
+    Second,
 }
 
 /// What there is to draw: B's trace, and A's where it is pinned.
@@ -36,18 +38,19 @@ struct Orders<'a> {
 impl Orders<'_> {
     /// The rank of a passage on an axis; 0 where it has none.
     fn rank(&self, axis: Axis, passage: u32) -> u32 {
+        let [first, second] = self.b.ranks(passage);
         match axis {
-            Axis::Ce => self.b.scored.ce.rank(passage),
+            Axis::First => first,
             Axis::A => self.a.map_or(0, |a| a.place(passage)),
             Axis::B => self.b.place(passage),
-            Axis::Colbert => self.b.scored.colbert.rank(passage),
+            Axis::Second => second,
         }
     }
 }
 
 /// With A pinned its axis stands before that of B.
-const FOUR: &[Axis] = &[Axis::Ce, Axis::A, Axis::B, Axis::Colbert];
-const THREE: &[Axis] = &[Axis::Ce, Axis::B, Axis::Colbert];
+const FOUR: &[Axis] = &[Axis::First, Axis::A, Axis::B, Axis::Second];
+const THREE: &[Axis] = &[Axis::First, Axis::B, Axis::Second];
 /// Fewest cells between two axes.
 const GAP: usize = 3;
 
@@ -66,13 +69,14 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let a = model.pinned.as_ref().and_then(Pinned::comparable).filter(|_| width >= 4 * AXIS + 3 * GAP);
     let axes = if a.is_some() { FOUR } else { THREE };
     let gap = (width - axes.len() * AXIS) / (axes.len() - 1);
+    let [first, second] = trace.rankings();
     for (at, axis) in axes.iter().enumerate() {
         let (words, role) = match axis {
-            Axis::Ce => ("ce", Role::Ce),
+            Axis::First => (first, Role::Ce),
             Axis::A => ("A", Role::Title),
             Axis::B if a.is_some() => ("B", Role::Title),
             Axis::B => ("fused", Role::Title),
-            Axis::Colbert => ("colbert", Role::Colbert),
+            Axis::Second => (second, Role::Colbert),
         };
         let x = (at * (AXIS + gap)) as u16;
         let cell = Rect { x: inside.x + x.saturating_sub(2), width: (AXIS + 2) as u16, height: 1, ..inside };
@@ -106,9 +110,12 @@ fn agreement(model: &Model, trace: &Trace) -> Vec<String> {
         ]),
         None => lines.push(" the rankers cannot be compared".to_owned()),
     }
+    let [first, _] = trace.rankings();
     let trouble =
         |name: &str, ranker: &crate::scored::Ranker| ranker.trouble().map(|trouble| format!(" {name}: {trouble}"));
-    lines.extend(trouble("ce", &trace.scored.ce));
+    if first == "ce" {
+        lines.extend(trouble("ce", &trace.scored.ce));
+    }
     lines.extend(trouble("colbert", &trace.scored.colbert));
     lines.truncate(if model.pinned.is_some() { 4 } else { 3 });
     lines
@@ -311,7 +318,7 @@ impl Chart {
         let kind = *self.rows.get(row)?;
         // A's cut is drawn on its side of the chart, B's on the other; a cut of both goes across.
         let covers = |at: usize| match (kind, self.axes.get(at)) {
-            (Row::Cut { a, .. }, Some(Axis::Ce | Axis::A)) if self.axes == FOUR => a,
+            (Row::Cut { a, .. }, Some(Axis::First | Axis::A)) if self.axes == FOUR => a,
             (Row::Cut { b, .. }, Some(_)) => b,
             _ => false,
         };
@@ -350,7 +357,7 @@ impl Chart {
 /// and B. The farthest first.
 fn movers(model: &Model, orders: Orders<'_>) -> Vec<u32> {
     let (trace, line) = (orders.b, orders.b.cut.line);
-    let (one, other) = if orders.a.is_some() { (Axis::A, Axis::B) } else { (Axis::Ce, Axis::Colbert) };
+    let (one, other) = if orders.a.is_some() { (Axis::A, Axis::B) } else { (Axis::First, Axis::Second) };
     let apart = |passage: u32| (orders.rank(one, passage).abs_diff(orders.rank(other, passage)), passage);
     let found = model.pinned.as_ref().and_then(Pinned::comparison).filter(|_| orders.a.is_some());
     let mut movers: Vec<(u32, u32)> = match found {

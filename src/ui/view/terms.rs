@@ -4,8 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Piece, bar, first_visible, frame, highlight, put, text};
-use crate::explain::fate::number;
+use crate::explain::fate::{id_of, number};
 use crate::parse::Parser;
+use crate::retrieve::bm25::Part;
+use crate::settings::Fusion;
 use crate::trace::Trace;
 use crate::ui::list::TermRow;
 use crate::ui::model::Model;
@@ -22,8 +24,10 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let learnt = model.rows.terms.len().saturating_sub(asked);
     let right = if learnt > 0 { format!("{asked} + {learnt}") } else { format!("{asked}") };
     let inside = frame(model, Pane::Terms, area, &right, buf);
-    let ignored = ignored(model, trace, inside.width.into());
-    let below = (ignored.len() as u16).min(inside.height / 3);
+    let lexical = lexical(model, trace, inside.width.into());
+    let ignored = if lexical.is_empty() { ignored(model, trace, inside.width.into()) } else { lexical };
+    let most = if trace.settings.fusion == Fusion::Z { inside.height * 2 / 3 } else { inside.height / 3 };
+    let below = (ignored.len() as u16).min(most);
     let height = inside.height - below;
     let heaviest = heaviest(trace);
     let first = first_visible(model.rows.term_at, height.into());
@@ -69,6 +73,25 @@ fn line_of(model: &Model, trace: &Trace, row: TermRow, heaviest: f64, width: usi
         pieces.push((format!(" {}", bar(theme, share, (width - used - 1).min(12))), theme.style(Role::Bar)));
     }
     pieces
+}
+
+/// What each word of the question gives to the BM25 of the selected passage, where the fusion looks at BM25.
+fn lexical(model: &Model, trace: &Trace, width: usize) -> Vec<String> {
+    let (Fusion::Z, Some(passage)) = (trace.settings.fusion, model.selected) else { return Vec::new() };
+    let set = &trace.scored.passages;
+    let parts = set.bm25().parts(&trace.scored.query.text, trace.scored.settings.bm25);
+    let share = |part: &Part| part.shares.iter().find(|(unit, _)| *unit == passage).map_or(0.0, |(_, share)| *share);
+    let most = parts.iter().map(share).fold(0.0, f64::max);
+    let mut lines = vec![format!(" bm25 of {} {}", id_of(trace, passage), number(trace.scored.bm25(passage)))];
+    for part in &parts {
+        let gain = share(part);
+        let name = text::pad(&part.token, 14.min(width / 2));
+        let line = format!(" {name} {:>6.2}  idf {:<5.2} in {:>3} ", gain, part.idf, part.shares.len());
+        let room = width.saturating_sub(text::width(&line)).min(10);
+        let bar = if most > 0.0 && room > 2 { bar(&model.theme, gain / most, room) } else { String::new() };
+        lines.push(text::clip(&format!("{line}{bar}"), width));
+    }
+    lines
 }
 
 /// Words that became no term, wrapped, and who read the question when it was not the tagger.

@@ -1,0 +1,122 @@
+//! Which questions of a database a command asks: flags that choose among those with gold, and why there are none. Knows
+//! histories; asks nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::ask::conversation_id;
+use super::{BadInput, load};
+use crate::eval::evidence::Evidence;
+use crate::history::{Conversation, Question};
+use crate::store::Store;
+
+/// Flags that choose questions.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Questions")]
+pub struct QuestionArgs {
+    /// Only these conversations.
+    #[arg(long)]
+    pub(super) conversation: Vec<String>,
+    /// Only questions of these categories.
+    #[arg(long, value_name = "NAME")]
+    pub(super) category: Vec<String>,
+    /// No questions of these categories.
+    #[arg(long, value_name = "NAME", conflicts_with = "category")]
+    pub(super) skip_category: Vec<String>,
+    /// Only every Nth question with gold, from the first one on.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) every: u32,
+}
+
+/// The questions that were chosen.
+#[derive(Default)]
+pub struct Questions {
+    /// By conversation; those without a chosen question are left out.
+    pub asked: Vec<Asked>,
+    /// What the evidence of all questions is worth, with and without gold.
+    pub evidence: Evidence,
+}
+
+/// A conversation with the questions that are asked about it.
+pub struct Asked {
+    /// The conversation.
+    pub conversation: Arc<Conversation>,
+    numbers: Vec<usize>,
+}
+
+impl Asked {
+    /// The questions.
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.numbers.iter().filter_map(|at| self.conversation.questions.get(*at))
+    }
+}
+
+impl Questions {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.asked.iter().map(|one| one.numbers.len()).sum()
+    }
+}
+
+impl QuestionArgs {
+    /// The chosen questions with gold.
+    ///
+    /// # Errors
+    /// One sentence when there are none, or a conversation is not there.
+    pub fn choose(&self, store: &Store, db: &Path) -> anyhow::Result<Questions> {
+        for id in &self.conversation {
+            conversation_id(store, Some(id))?;
+        }
+        let mut chosen = Questions::default();
+        let mut with_gold = 0;
+        for row in store.summaries()? {
+            if !self.conversation.is_empty() && !self.conversation.contains(&row.id) {
+                continue;
+            }
+            let conversation = Arc::new(load(store, &row.id)?);
+            let mut numbers = Vec::new();
+            for (number, question) in conversation.questions.iter().enumerate().filter(|(_, one)| self.wants(one)) {
+                if question.gold.is_empty() {
+                    chosen.evidence.add(&conversation, question);
+                    continue;
+                }
+                with_gold += 1;
+                if (with_gold - 1_u32).is_multiple_of(self.every) {
+                    chosen.evidence.add(&conversation, question);
+                    numbers.push(number);
+                }
+            }
+            if !numbers.is_empty() {
+                chosen.asked.push(Asked { conversation, numbers });
+            }
+        }
+        if chosen.asked.is_empty() { Err(self.nothing(&chosen.evidence, db).into()) } else { Ok(chosen) }
+    }
+
+    fn wants(&self, question: &Question) -> bool {
+        let category = question.category.as_deref().unwrap_or("none");
+        let is = |name: &String| name == category;
+        !self.skip_category.iter().any(is) && (self.category.is_empty() || self.category.iter().any(is))
+    }
+
+    /// Why there is nothing to measure.
+    fn nothing(&self, evidence: &Evidence, db: &Path) -> BadInput {
+        let db = db.display();
+        let all = self.category.is_empty() && self.skip_category.is_empty();
+        let chosen = if all { "" } else { " in these categories" };
+        BadInput(match (evidence.questions, evidence.not_measurable) {
+            (0, _) => format!(
+                "'{db}' has no questions{chosen}: import a data set that has some, or ask on the screen and mark gold \
+                 with m"
+            ),
+            (all, 0) => format!(
+                "none of the {all} questions{chosen} of '{db}' has gold: import a data set that names the evidence, or \
+                 mark gold on the screen with m"
+            ),
+            (all, lost) => format!(
+                "none of the {all} questions{chosen} of '{db}' has gold that is in the history: the evidence of {lost} \
+                 leads to no turn"
+            ),
+        })
+    }
+}
