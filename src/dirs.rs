@@ -39,6 +39,11 @@ impl Dirs {
         self.data.join("pins.json")
     }
 
+    /// Mappings of databases that were given once.
+    pub fn mappings(&self) -> PathBuf {
+        self.data.join("mappings.json")
+    }
+
     /// The demo database.
     pub fn demo_db(&self) -> PathBuf {
         self.data.join("demo.db")

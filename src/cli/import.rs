@@ -8,8 +8,8 @@ use crate::store::import::import;
 /// Arguments of `import`.
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
-    /// LoCoMo, REALTALK, LongMemEval or BEAM files, exports of ChatGPT, Claude.ai, Telegram or Discord, or JSON lines;
-    /// folders are searched for them.
+    /// LoCoMo, REALTALK, LongMemEval or BEAM files, exports of ChatGPT, Claude.ai, LibreChat, Telegram, WhatsApp or
+    /// Discord, logs of Claude Code, mailboxes, or JSON lines; folders are searched for those in JSON.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The database; made when it does not exist.

@@ -204,11 +204,12 @@ fn load(store: &Store, id: &str) -> anyhow::Result<Conversation> {
 fn paths() -> anyhow::Result<()> {
     let dirs = dirs()?;
     output::print(&format!(
-        "models  {}\ncache   {}\nmarks   {}\npins    {}\ndemo    {}\n",
+        "models    {}\ncache     {}\nmarks     {}\npins      {}\nmappings  {}\ndemo      {}\n",
         crate::models::models_dir()?.display(),
         dirs.cache_db().display(),
         dirs.marks().display(),
         dirs.pins().display(),
+        dirs.mappings().display(),
         dirs.demo_db().display()
     ))
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::BadInput;
+use crate::dirs::Dirs;
 use crate::store::{Mapping, Reading, Store};
 
 /// What is said about a database.
@@ -13,7 +14,8 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "NAME")]
     store: Option<String>,
     /// Where the turns are, for a database of any other program:
-    /// turns=messages,text=body,speaker=sender,time=ts,session=thread_id (also conversation, id).
+    /// turns=messages,text=body,speaker=sender,time=ts,session=thread_id (also conversation, id). One that works is
+    /// remembered for databases with the same tables and columns.
     #[arg(long, value_name = "KEY=NAME,…", conflicts_with = "store")]
     map: Option<String>,
     /// A pause of this many hours begins a session where the store has none (6 when not said).
@@ -31,7 +33,8 @@ impl ReadingArgs {
             return Err(BadInput(format!("--gap {gap} is no pause: give hours above 0, for example --gap 6")));
         }
         let map = self.map.as_deref().map(Mapping::read).transpose().map_err(BadInput)?;
-        Ok(Reading { store: self.store.clone(), map, gap_hours: self.gap })
+        let mappings = Dirs::find().map(|dirs| dirs.mappings());
+        Ok(Reading { store: self.store.clone(), map, gap_hours: self.gap, mappings })
     }
 
     /// Open a database as it was said.

@@ -8,17 +8,17 @@ use super::ask::conversation_id;
 use super::destination::DestinationArgs;
 use super::knobs::KnobArgs;
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, load, output, pipeline, say_what_is_missing};
 use crate::engine::Deaf;
 use crate::eval::sweep::{AS_GOOD, Axis, Sweep, sweep};
 use crate::explain::fate::number;
 use crate::settings::Settings;
-use crate::store::Store;
 
 /// Arguments of `sweep`.
 #[derive(Debug, clap::Args)]
 pub struct SweepArgs {
-    /// A memsift database with questions and gold.
+    /// A database with questions and gold, memsift's own, or a chat program's with gold marked by hand.
     #[arg(long)]
     db: PathBuf,
     /// Only these conversations.
@@ -36,6 +36,8 @@ pub struct SweepArgs {
     #[command(flatten)]
     destination: DestinationArgs,
     #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
     knobs: KnobArgs,
@@ -52,7 +54,10 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     }
     let destination = args.destination.open()?;
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
+    for notice in store.notices() {
+        output::say(&format!("memsift: {notice}"));
+    }
     for id in &args.conversation {
         conversation_id(&store, Some(id))?;
     }

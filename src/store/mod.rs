@@ -6,6 +6,7 @@ mod adapter;
 pub mod clean;
 mod error;
 pub mod import;
+mod mappings;
 pub mod marks;
 mod open;
 mod own_file;
@@ -71,6 +72,7 @@ impl Store {
             let found = adapter::Foreign::recognise(&self.path, &self.connection, reading);
             self.foreign = found.map_err(|trouble| self.trouble(trouble))?;
         }
+        self.notices.extend(self.foreign.iter_mut().flat_map(|foreign| std::mem::take(&mut foreign.notices)));
         match &self.foreign {
             None => open::check_schema(&self.path, &self.connection),
             Some(foreign) if foreign.is_rough() => {

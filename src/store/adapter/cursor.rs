@@ -1,11 +1,12 @@
-//! Cursor: keys and JSON values; a composer names its bubbles in order. Knows its tables only.
+//! Cursor: keys and JSON values; a composer names its bubbles in order. Knows its global table; what older versions wrote is
+//! read elsewhere.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::verdict::Notes;
-use super::{Adapter, Db, Listed, Said, clock::Clock, content};
+use super::{Adapter, Db, Listed, Said, clock::Clock, content, cursor_older};
 
 pub(super) struct Cursor;
 
@@ -18,6 +19,16 @@ fn with_prefix(db: &Db<'_>, prefix: &str) -> rusqlite::Result<Vec<super::rows::C
     db.rows("SELECT key, value FROM cursorDiskKV WHERE key >= ?1 AND key < ?2 ORDER BY rowid", [prefix, &end])
 }
 
+fn has_table(db: &Db<'_>) -> bool {
+    db.tables.has(TABLE, &["key", "value"])
+}
+
+/// True when the global state holds a composer: a workspace can have the table empty.
+fn is_global(db: &Db<'_>) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' LIMIT 1";
+    Ok(has_table(db) && !db.rows(sql, [])?.is_empty())
+}
+
 impl Adapter for Cursor {
     fn name(&self) -> &'static str {
         "cursor"
@@ -28,10 +39,19 @@ impl Adapter for Cursor {
     }
 
     fn recognise(&self, db: &Db<'_>) -> rusqlite::Result<Option<String>> {
-        Ok(db.tables.has(TABLE, &["key", "value"]).then(|| "global state, composers and bubbles".to_owned()))
+        Ok(if is_global(db)? {
+            Some("global state, composers and bubbles".to_owned())
+        } else if cursor_older::is_there(db)? {
+            Some("older, tabs and composers of a workspace".to_owned())
+        } else {
+            has_table(db).then(|| "global state, composers and bubbles".to_owned())
+        })
     }
 
     fn list(&self, db: &Db<'_>) -> rusqlite::Result<Vec<Listed>> {
+        if !is_global(db)? {
+            return if cursor_older::is_there(db)? { cursor_older::list(db) } else { Ok(Vec::new()) };
+        }
         let mut listed = Vec::new();
         for row in with_prefix(db, "composerData:")? {
             let Some(data) = row.json(1) else { continue };
@@ -44,6 +64,9 @@ impl Adapter for Cursor {
     }
 
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
+        if !is_global(db)? {
+            return cursor_older::read(db, talk, notes);
+        }
         let rows = db.rows("SELECT value FROM cursorDiskKV WHERE key = ?1", [format!("composerData:{}", talk.key)])?;
         let composer = rows.first().and_then(|row| row.json(0)).unwrap_or_default();
         let list = |name: &str| composer.get(name).and_then(Value::as_array).cloned().unwrap_or_default();

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::super::{StoreError, hex};
 use super::assemble::{GAP_HOURS, assemble};
-use super::generic::Generic;
+use super::generic::{Generic, Origin};
 use super::tables::Tables;
 use super::verdict::{Notes, Verdict};
-use super::{ADAPTERS, Adapter, Db, Listed, Reading};
+use super::{ADAPTERS, Adapter, Db, Listed, Mapping, Reading, remembered};
 use crate::history::{Conversation, ConversationSummary};
 use crate::moment::Moment;
 
@@ -43,6 +43,8 @@ pub(in crate::store) struct Foreign {
     gap_hours: f64,
     /// SHA-256 of what was listed and read.
     pub fingerprint: String,
+    /// What the user should know about the mapping that it is read by.
+    pub notices: Vec<String>,
 }
 
 impl std::fmt::Debug for Foreign {
@@ -73,12 +75,44 @@ impl Foreign {
     /// Recognise a database; `None` when no adapter does.
     pub fn recognise(path: &Path, connection: &Connection, reading: &Reading) -> Result<Option<Self>, Trouble> {
         let db = Db { connection, tables: Tables::of(connection)? };
-        let wanted = reading.store.as_deref();
         if let Some(map) = &reading.map {
-            let generic =
-                Generic::mapped(&db, map).map_err(|what| StoreError::BadMap { path: path.to_owned(), what })?;
-            return Self::of(path, &db, Reader::Mapped(generic), reading).map(Some);
+            let mut foreign = Self::mapped(path, &db, map, Origin::Said, reading)?;
+            foreign.notices.extend(remembered::keep(reading, &db.tables, map));
+            return Ok(Some(foreign));
         }
+        let found = match &reading.store {
+            None => remembered::find(reading, &db.tables),
+            Some(_) => remembered::Found::default(),
+        };
+        let mut notices: Vec<String> = found.notice.into_iter().collect();
+        if let Some(map) = found.map {
+            match Self::mapped(path, &db, &map, Origin::Remembered, reading) {
+                Ok(mut foreign) => {
+                    foreign.notices.extend(notices);
+                    foreign.notices.push(remembered::used(&map));
+                    return Ok(Some(foreign));
+                }
+                Err(Trouble::Store(StoreError::BadMap { what, .. })) => notices.push(remembered::ignored(&what)),
+                Err(Trouble::Store(_)) => notices.push(remembered::ignored("no turn can be read by it")),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        let mut foreign = Self::told_by_tables(path, &db, reading)?;
+        if let Some(foreign) = &mut foreign {
+            foreign.notices = notices;
+        }
+        Ok(foreign)
+    }
+
+    fn mapped(path: &Path, db: &Db<'_>, map: &Mapping, origin: Origin, reading: &Reading) -> Result<Self, Trouble> {
+        let generic =
+            Generic::mapped(db, map, origin).map_err(|what| StoreError::BadMap { path: path.to_owned(), what })?;
+        Self::of(path, db, Reader::Mapped(generic), reading)
+    }
+
+    /// By its tables and columns; `None` when no adapter knows them and nothing can be guessed.
+    fn told_by_tables(path: &Path, db: &Db<'_>, reading: &Reading) -> Result<Option<Self>, Trouble> {
+        let wanted = reading.store.as_deref();
         if let Some(name) = wanted.filter(|name| !ADAPTERS.iter().any(|adapter| adapter.name() == *name)) {
             let known = ADAPTERS.iter().map(|adapter| adapter.name()).collect::<Vec<_>>().join(", ");
             return Err(StoreError::NoSuchStore { name: name.to_owned(), known }.into());
@@ -88,8 +122,8 @@ impl Foreign {
             if wanted.is_some_and(|name| name != adapter.name()) {
                 continue;
             }
-            if let Some(version) = adapter.recognise(&db)? {
-                candidates.push((*adapter, version, adapter.list(&db)?));
+            if let Some(version) = adapter.recognise(db)? {
+                candidates.push((*adapter, version, adapter.list(db)?));
             }
         }
         // A schema without a row in it is no rival of one that holds something.
@@ -101,12 +135,12 @@ impl Foreign {
             return Err(StoreError::SeveralStores { path: path.to_owned(), stores: names.join(" or --store ") }.into());
         }
         if let Some((adapter, ..)) = candidates.pop() {
-            return Self::of(path, &db, Reader::Known(adapter), reading).map(Some);
+            return Self::of(path, db, Reader::Known(adapter), reading).map(Some);
         }
         match wanted {
             Some(_) => Ok(None),
-            None => match Generic::guess(&db)? {
-                Some(generic) => Self::of(path, &db, Reader::Mapped(generic), reading).map(Some),
+            None => match Generic::guess(db)? {
+                Some(generic) => Self::of(path, db, Reader::Mapped(generic), reading).map(Some),
                 None => Ok(None),
             },
         }
@@ -123,6 +157,7 @@ impl Foreign {
             summaries: Vec::new(),
             gap_hours: reading.gap_hours.unwrap_or(GAP_HOURS),
             fingerprint: String::new(),
+            notices: Vec::new(),
         };
         foreign.summarise(path, db)?;
         Ok(foreign)

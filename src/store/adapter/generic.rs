@@ -116,7 +116,7 @@ impl Mapping {
     }
 
     /// The mapping in the words of `--map`.
-    fn words(&self) -> String {
+    pub(super) fn words(&self) -> String {
         let fields = [
             ("turns", &self.turns),
             ("text", &self.text),
@@ -164,11 +164,22 @@ impl Mapping {
     }
 }
 
+/// Where a mapping comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From the names of columns.
+    Guessed,
+    /// The user gives it now.
+    Said,
+    /// The user gave it before, for the same tables.
+    Remembered,
+}
+
 /// A database that is read by a mapping.
 #[derive(Debug)]
 pub(super) struct Generic {
     map: Mapping,
-    guessed: bool,
+    origin: Origin,
 }
 
 impl Generic {
@@ -183,14 +194,14 @@ impl Generic {
                 best = Some((weight, map));
             }
         }
-        Ok(best.map(|(_, map)| Self { map, guessed: true }))
+        Ok(best.map(|(_, map)| Self { map, origin: Origin::Guessed }))
     }
 
     /// Take the user's mapping, filled in by guesses.
     ///
     /// # Errors
     /// What it names that is not there.
-    pub fn mapped(db: &Db<'_>, said: &Mapping) -> Result<Self, String> {
+    pub fn mapped(db: &Db<'_>, said: &Mapping, origin: Origin) -> Result<Self, String> {
         let tables = || db.tables.names().collect::<Vec<_>>().join(", ");
         let Some(table) = said.turns.clone() else {
             return Err(format!("--map names no table: add turns=TABLE, one of {}", tables()));
@@ -208,7 +219,7 @@ impl Generic {
         if map.text.is_none() {
             return Err(format!("which column of '{table}' is the text? Add text=COLUMN to --map, one of {columns}"));
         }
-        Ok(Self { map, guessed: false })
+        Ok(Self { map, origin })
     }
 
     /// Rows as id, text, speaker, time, session.
@@ -238,7 +249,12 @@ impl Adapter for Generic {
     }
 
     fn recognise(&self, _: &Db<'_>) -> rusqlite::Result<Option<String>> {
-        Ok(Some(format!("{} {}", if self.guessed { "guessed" } else { "--map" }, self.map.words())))
+        let origin = match self.origin {
+            Origin::Guessed => "guessed",
+            Origin::Said => "--map",
+            Origin::Remembered => "remembered",
+        };
+        Ok(Some(format!("{origin} {}", self.map.words())))
     }
 
     fn list(&self, db: &Db<'_>) -> rusqlite::Result<Vec<Listed>> {
@@ -262,7 +278,7 @@ impl Adapter for Generic {
                 db.timed(&sql, [&talk.key], 3, &name, notes)?
             }
         };
-        if self.guessed {
+        if self.origin == Origin::Guessed {
             notes.guess(format!("columns: {}", super::super::clean::clean_line(&self.map.words(), &mut 0)));
         }
         let mut said: Vec<Said> = Vec::new();

@@ -6,6 +6,7 @@ pub(super) mod assemble;
 mod clock;
 pub(super) mod content;
 mod cursor;
+mod cursor_older;
 mod foreign;
 mod generic;
 mod google_adk;
@@ -19,12 +20,16 @@ mod mem0;
 mod open_webui;
 mod openai_agents;
 mod opencode;
+mod remembered;
 mod rows;
 mod signal;
 mod tables;
 mod verdict;
 mod whatsapp;
+mod whatsapp_older;
 mod zed;
+
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
@@ -85,6 +90,9 @@ pub struct Reading {
     pub map: Option<Mapping>,
     /// A pause of so many hours begins a session where the store has none; 6 when not said.
     pub gap_hours: Option<f64>,
+    /// The file in which mappings that worked are kept, by the tables and columns that they are for; nothing is kept
+    /// without it.
+    pub mappings: Option<PathBuf>,
 }
 
 /// An open database and what tables it has.

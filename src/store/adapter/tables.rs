@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+
+use super::super::hex;
 
 /// Tables with their columns.
 #[derive(Debug, Default)]
@@ -23,6 +26,19 @@ impl Tables {
             tables.insert(name.to_lowercase(), columns.iter().map(|column| column.to_lowercase()).collect());
         }
         Ok(Self(tables))
+    }
+
+    /// The tables and columns as 64 hexadecimal digits; what is in them plays no part.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        for (table, columns) in &self.0 {
+            // Lengths keep names apart that hold any sign.
+            for name in std::iter::once(table).chain(columns) {
+                hash.update(format!("{}:{name},", name.len()));
+            }
+            hash.update("\n");
+        }
+        hex(&hash.finalize())
     }
 
     /// True when the table is there with all these columns.

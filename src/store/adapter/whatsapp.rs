@@ -1,12 +1,25 @@
-//! WhatsApp on Android, decrypted: messages, chats, and the addresses behind them. Knows its tables only.
+//! WhatsApp on Android, decrypted: messages, chats, and the addresses behind them. Knows its newer tables; the older one is
+//! read elsewhere.
 
 use super::verdict::Notes;
-use super::{Adapter, Db, Listed, Said};
+use super::{Adapter, Db, Listed, Said, whatsapp_older};
 
 pub(super) struct Whatsapp;
 
 /// Messages that the program wrote itself: a number changed, a group was made.
 const SYSTEM: i64 = 7;
+
+/// True when the newer tables are there.
+fn has_split(db: &Db<'_>) -> bool {
+    db.tables.has("message", &["_id", "chat_row_id", "from_me", "timestamp", "text_data"])
+        && db.tables.has("chat", &["_id", "jid_row_id", "subject"])
+        && db.tables.has("jid", &["_id", "user", "raw_string"])
+}
+
+/// True when the newer tables are used: between the two, some versions had them empty beside the older one.
+fn is_split(db: &Db<'_>) -> rusqlite::Result<bool> {
+    Ok(has_split(db) && !db.rows("SELECT 1 FROM message WHERE text_data IS NOT NULL LIMIT 1", [])?.is_empty())
+}
 
 impl Adapter for Whatsapp {
     fn name(&self) -> &'static str {
@@ -18,13 +31,19 @@ impl Adapter for Whatsapp {
     }
 
     fn recognise(&self, db: &Db<'_>) -> rusqlite::Result<Option<String>> {
-        let known = db.tables.has("message", &["_id", "chat_row_id", "from_me", "timestamp", "text_data"])
-            && db.tables.has("chat", &["_id", "jid_row_id", "subject"])
-            && db.tables.has("jid", &["_id", "user", "raw_string"]);
-        Ok(known.then(|| "message, chat and jid".to_owned()))
+        Ok(if is_split(db)? {
+            Some("message, chat and jid".to_owned())
+        } else if whatsapp_older::is_there(db) {
+            Some("older, one table of messages".to_owned())
+        } else {
+            has_split(db).then(|| "message, chat and jid".to_owned())
+        })
     }
 
     fn list(&self, db: &Db<'_>) -> rusqlite::Result<Vec<Listed>> {
+        if !is_split(db)? && whatsapp_older::is_there(db) {
+            return whatsapp_older::list(db);
+        }
         let sql = "SELECT c._id, coalesce(j.raw_string, 'chat ' || c._id), c.subject, count(*) FROM chat c
                    JOIN message m ON m.chat_row_id = c._id LEFT JOIN jid j ON j._id = c.jid_row_id
                    GROUP BY c._id ORDER BY c._id";
@@ -36,6 +55,9 @@ impl Adapter for Whatsapp {
     }
 
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
+        if !is_split(db)? && whatsapp_older::is_there(db) {
+            return whatsapp_older::read(db, talk, notes);
+        }
         let column = |name| match db.tables.has_column("message", name) {
             true => format!("m.{name}"),
             false => "NULL".to_owned(),

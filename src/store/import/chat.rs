@@ -16,6 +16,7 @@ pub(super) fn put(
 ) -> Result<(), StoreError> {
     let talk = Listed::new(id, title, said.len());
     let draft = draft(&talk, said, GAP_HOURS, &mut notes);
+    sink.report.guesses.append(&mut notes.guesses);
     for (reason, rows) in &notes.left_out {
         let noun = if *rows == 1 { "message" } else { "messages" };
         sink.skip(format!("{rows} {noun} of '{}'", super::super::clean::clean_line(&talk.id, &mut 0)), reason);

@@ -5,18 +5,25 @@ mod beam;
 mod chat;
 mod chatgpt;
 mod claude_ai;
+mod claude_code;
 mod discord;
 pub(in crate::store) mod draft;
 mod evidence;
 mod jsonl;
+mod librechat;
 mod locomo;
 mod longmemeval;
+mod mail;
+mod mbox;
 mod realtalk;
 mod recognise;
 mod report;
 mod sink;
 mod source;
 mod telegram;
+mod tree;
+mod whatsapp;
+mod whatsapp_line;
 mod write;
 
 use std::fs;
@@ -35,8 +42,8 @@ use sink::Sink;
 use source::Source;
 
 /// The formats that can be imported, for messages and help.
-pub const FORMATS: &str = "LoCoMo, REALTALK, LongMemEval, BEAM, exports of ChatGPT, Claude.ai, Telegram and DiscordChatExporter, and memsift's \
-    own JSONL";
+pub const FORMATS: &str = "LoCoMo, REALTALK, LongMemEval, BEAM, exports of ChatGPT, Claude.ai, LibreChat, Telegram, WhatsApp and \
+    DiscordChatExporter, logs of Claude Code, mailboxes (mbox), and memsift's own JSONL";
 
 /// How long to wait for another process that writes to the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -206,6 +213,10 @@ impl Target {
             Format::ClaudeAi => claude_ai::import(&mut sink)?,
             Format::Telegram => telegram::import(&mut sink)?,
             Format::Discord => discord::import(&mut sink)?,
+            Format::ClaudeCode => claude_code::import(&mut sink)?,
+            Format::LibreChat => librechat::import(&mut sink)?,
+            Format::Whatsapp => whatsapp::import(&mut sink)?,
+            Format::Mbox => mbox::import(&mut sink)?,
         }
         let (report, changed) = sink.finish();
         if changed {

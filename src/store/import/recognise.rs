@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::super::StoreError;
 use super::source::{Outline, Source, outline};
+use super::{mbox, whatsapp};
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -34,6 +35,15 @@ pub enum Format {
     Telegram,
     /// One channel from DiscordChatExporter.
     Discord,
+    /// A session log of Claude Code.
+    ClaudeCode,
+    /// LibreChat's messages.
+    #[serde(rename = "librechat")]
+    LibreChat,
+    /// WhatsApp's text export of one chat.
+    Whatsapp,
+    /// A mailbox of plain text.
+    Mbox,
 }
 
 impl Format {
@@ -51,6 +61,10 @@ impl Format {
             Self::ClaudeAi => "Claude.ai export",
             Self::Telegram => "Telegram export",
             Self::Discord => "Discord export",
+            Self::ClaudeCode => "Claude Code log",
+            Self::LibreChat => "LibreChat export",
+            Self::Whatsapp => "WhatsApp export",
+            Self::Mbox => "mailbox (mbox)",
         }
     }
 
@@ -74,8 +88,15 @@ impl Format {
         if has("chat_messages") {
             return Some(Self::ClaudeAi);
         }
+        if has("conversationId") && any(&["messageId", "messages", "messagesTree"]) {
+            return Some(Self::LibreChat);
+        }
         if outline.array {
             return None;
+        }
+        let snapshot = has("messageId") && has("snapshot");
+        if has("type") && (any(&["leafUuid", "sessionId", "isSidechain"]) || snapshot) {
+            return Some(Self::ClaudeCode);
         }
         if has("channel") && has("messages") {
             return Some(Self::Discord);
@@ -99,6 +120,14 @@ impl Format {
     }
 }
 
+/// The format of lines of plain text.
+fn plain(beginning: &str) -> Option<Format> {
+    if mbox::is_mailbox(beginning) {
+        return Some(Format::Mbox);
+    }
+    whatsapp::is_export(beginning).then_some(Format::Whatsapp)
+}
+
 /// The format of a source.
 pub(super) fn recognise(source: &Source<'_>) -> Result<Format, StoreError> {
     let mut head = Vec::new();
@@ -108,12 +137,16 @@ pub(super) fn recognise(source: &Source<'_>) -> Result<Format, StoreError> {
         return Err(StoreError::UnknownFormat { file: source.name.clone(), found });
     }
     let outline = outline(source.open(&Default::default())?);
-    Format::of(&outline).ok_or_else(|| {
+    let format = match outline.keys.is_empty() {
+        true => plain(&whatsapp::beginning(source)?),
+        false => Format::of(&outline),
+    };
+    format.ok_or_else(|| {
         let kind = if outline.array { "a list of objects" } else { "an object" };
         let mut keys = outline.keys.iter().take(8).map(|key| super::super::clean::clean_line(key, &mut 0).into_owned());
         let found = match (source.bytes(), keys.next()) {
             (Ok(0), _) => "the file is empty".to_owned(),
-            (_, None) => "no JSON object was found at its beginning".to_owned(),
+            (_, None) => "no JSON object, no message of a chat and no mail was found at its beginning".to_owned(),
             (_, Some(first)) => {
                 let keys: Vec<String> = std::iter::once(first).chain(keys).map(|key| format!("'{key}'")).collect();
                 format!("it begins with {kind} with the keys {}", keys.join(", "))
@@ -144,6 +177,14 @@ mod tests {
             (r#"[{"uuid": "u", "chat_messages": []}]"#, Some(Format::ClaudeAi)),
             (r#"{"about": "", "chats": {"list": []}}"#, Some(Format::Telegram)),
             (r#"{"guild": {}, "channel": {}, "messages": []}"#, Some(Format::Discord)),
+            (r#"{"type": "summary", "summary": "s", "leafUuid": "a"}"#, Some(Format::ClaudeCode)),
+            (r#"{"parentUuid": null, "sessionId": "s", "type": "user", "message": {}}"#, Some(Format::ClaudeCode)),
+            (r#"{"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}"#, Some(Format::ClaudeCode)),
+            (r#"[{"messageId": "m", "conversationId": "c", "text": "hi"}]"#, Some(Format::LibreChat)),
+            (r#"{"conversationId": "c", "endpoint": "openAI", "messages": []}"#, Some(Format::LibreChat)),
+            ("[31/12/2023, 21:15:03] Ana: hi", Some(Format::Whatsapp)),
+            ("\u{feff}\n12/31/23, 9:15 PM - Ana: hi", Some(Format::Whatsapp)),
+            ("From ana@x Sat May  2 09:00:00 2026\nFrom: Ana\n\nhi", Some(Format::Mbox)),
             (r#"[{"id": 1, "query": "?"}]"#, None),
             ("hello", None),
             ("", None),

@@ -1,6 +1,6 @@
 //! What an import did, for people and for programs. Knows counts; reads and writes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -51,6 +51,8 @@ pub struct FileReport {
     pub unread_times: usize,
     /// Control and hidden characters made visible.
     pub made_visible: u64,
+    /// What was guessed.
+    pub guesses: BTreeSet<String>,
     /// Rows that were not stored.
     pub skipped: Vec<SkippedRow>,
     /// Conversations that were there before with another content.
@@ -168,6 +170,9 @@ impl FileReport {
             let count = usize::try_from(self.made_visible).unwrap_or(usize::MAX);
             writeln!(to, "  {} made visible", plural(count, "control character"))?;
         }
+        for guess in &self.guesses {
+            writeln!(to, "  guessed {guess}")?;
+        }
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for skipped in &self.skipped {
             reasons.entry(&skipped.reason).or_default().push(&skipped.row);
@@ -218,6 +223,7 @@ mod tests {
             },
             unread_times: 1,
             made_visible: 12,
+            guesses: BTreeSet::from(["dates: day before month".to_owned()]),
             skipped: vec![skip("a"), skip("b")],
             ..Default::default()
         };
@@ -228,6 +234,7 @@ talks.jsonl  JSONL                 imported
   evidence: 2 good; 1 name no turn, 1 could not be read
   1 time kept as words, they could not be read
   12 control characters made visible
+  guessed dates: day before month
   skipped 2 rows: its chat is not in the database
 notes.json   passed over
 ";
