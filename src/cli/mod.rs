@@ -9,6 +9,7 @@ mod explain;
 mod import;
 mod inspect;
 mod knobs;
+mod manual;
 mod models;
 mod output;
 mod rankers;
@@ -75,6 +76,10 @@ enum Command {
     Keys,
     /// Print where memsift keeps its files.
     Paths,
+    /// Print the completions of a shell.
+    Completions(manual::CompletionArgs),
+    /// Print the manual page of the program, or of a command.
+    Man(manual::ManArgs),
 }
 
 /// Run what was typed. The exit code is 0 when it worked, 1 when it did not, 2 when what was typed or given is at fault.
@@ -145,6 +150,8 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
+        Some(Command::Completions(completions)) => manual::completions(&completions),
+        Some(Command::Man(man)) => manual::page(&man),
     }
 }
 
