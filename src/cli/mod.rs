@@ -2,6 +2,7 @@
 
 mod ask;
 mod cache;
+mod config;
 mod demo;
 mod destination;
 mod diff;
@@ -9,6 +10,7 @@ mod explain;
 mod import;
 mod inspect;
 mod knobs;
+mod log;
 mod manual;
 mod models;
 mod output;
@@ -76,6 +78,8 @@ enum Command {
     Keys,
     /// Print where memsift keeps its files.
     Paths,
+    /// Say what is in force of configuration and defaults, or print a file to begin with.
+    Config(config::ConfigArgs),
     /// Print the completions of a shell.
     Completions(manual::CompletionArgs),
     /// Print the manual page of the program, or of a command.
@@ -150,6 +154,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
+        Some(Command::Config(config)) => config::run(&config),
         Some(Command::Completions(completions)) => manual::completions(&completions),
         Some(Command::Man(man)) => manual::page(&man),
     }
@@ -180,11 +185,12 @@ fn load(store: &Store, id: &str) -> anyhow::Result<Conversation> {
 fn paths() -> anyhow::Result<()> {
     let dirs = dirs()?;
     output::print(&format!(
-        "models  {}\ncache   {}\nmarks   {}\npins    {}\ndemo    {}\n",
+        "models  {}\ncache   {}\nmarks   {}\npins    {}\ndemo    {}\nconfig  {}\n",
         crate::models::models_dir()?.display(),
         dirs.cache_db().display(),
         dirs.marks().display(),
         dirs.pins().display(),
-        dirs.demo_db().display()
+        dirs.demo_db().display(),
+        crate::dirs::config_file().unwrap_or_default().display()
     ))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::BadInput;
+use super::{BadInput, config};
 use crate::store::{Mapping, Reading, Store};
 
 /// What is said about a database.
@@ -31,7 +31,7 @@ impl ReadingArgs {
             return Err(BadInput(format!("--gap {gap} is no pause: give hours above 0, for example --gap 6")));
         }
         let map = self.map.as_deref().map(Mapping::read).transpose().map_err(BadInput)?;
-        Ok(Reading { store: self.store.clone(), map, gap_hours: self.gap })
+        Ok(Reading { store: self.store.clone(), map, gap_hours: self.gap.or_else(|| config::get().gap()) })
     }
 
     /// Open a database as it was said.
