@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod destination;
 mod diff;
+mod doctor;
 mod explain;
 mod import;
 mod inspect;
@@ -80,6 +81,8 @@ enum Command {
     Paths,
     /// Say what is in force of configuration and defaults, or print a file to begin with.
     Config(config::ConfigArgs),
+    /// Say what is there, what is missing and what to do next; exit code 1 when the demo would lack something.
+    Doctor(doctor::DoctorArgs),
     /// Print the completions of a shell.
     Completions(manual::CompletionArgs),
     /// Print the manual page of the program, or of a command.
@@ -155,6 +158,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
         Some(Command::Config(config)) => config::run(&config),
+        Some(Command::Doctor(doctor)) => doctor::run(&doctor),
         Some(Command::Completions(completions)) => manual::completions(&completions),
         Some(Command::Man(man)) => manual::page(&man),
     }
