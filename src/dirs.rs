@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// The variable that names the configuration.
+pub const CONFIG: &str = "MEMSIFT_CONFIG";
+
 /// memsift's own files.
 #[derive(Debug, Clone)]
 pub struct Dirs {
@@ -48,4 +51,12 @@ impl Dirs {
     pub fn demo_db(&self) -> PathBuf {
         self.data.join("demo.db")
     }
+}
+
+/// The configuration: `MEMSIFT_CONFIG` when it is set and not empty, else `config.toml` in the platform's directory for
+/// configurations. It need not be there. `None` without a home directory.
+pub fn config_file() -> Option<PathBuf> {
+    let named = std::env::var_os(CONFIG).filter(|file| !file.is_empty()).map(PathBuf::from);
+    let project = || directories::ProjectDirs::from("", "", "memsift");
+    named.or_else(|| Some(project()?.config_dir().join("config.toml")))
 }

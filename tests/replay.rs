@@ -96,6 +96,8 @@ impl Screen {
             conversation: None,
             question: Some(trace.scored.query.text.clone()),
             settings: trace.settings,
+            defaults: Settings::default(),
+            keys: memsift::ui::Keymap::default(),
             theme: Theme::named("mono", Glyphs::UNICODE).unwrap(),
             mouse: false,
             replayed: true,

@@ -517,9 +517,8 @@ fn the_oracle_tells_the_plan_of_the_question_and_of_all() {
     assert!(few.totals().unwrap().solved() < totals.solved());
     assert!(session.text().contains("its first 10 hits"));
     // Closed and opened again it asks for nothing; another knob of the terms does.
-    let planned = |session: &Session| {
-        session.left.iter().filter(|effect| matches!(effect, Effect::Send(Job::Oracle(_)))).count()
-    };
+    let planned =
+        |session: &Session| session.left.iter().filter(|effect| matches!(effect, Effect::Send(Job::Oracle(_)))).count();
     let asked = planned(&session);
     session.keys("<Esc>:oracle<Enter><Esc>");
     assert_eq!(planned(&session), asked);

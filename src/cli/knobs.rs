@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-use super::BadInput;
+use super::{BadInput, config};
 use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings};
 
 /// The flag of a whole set of knobs.
@@ -16,23 +16,32 @@ pub struct KnobArgs {
 }
 
 impl KnobArgs {
-    /// Apply them to settings.
+    /// Apply them to settings, after the knobs that the configuration names.
     ///
     /// # Errors
     /// A sentence that names the knob and what it takes.
     pub fn apply(&self, settings: &mut Settings) -> Result<(), BadInput> {
+        config::get().turn(settings);
         if let Some(preset) = &self.preset {
             *settings = Settings::preset(preset).map_err(|error| BadInput(format!("--preset: {error}")))?;
         }
         for (knob, text) in &self.given {
-            let fraction = text.parse().is_ok_and(|number: f64| number.fract() != 0.0);
-            // A step of a whole knob is a whole one: then a number in range can only be wrong by its fraction.
-            let whole = matches!(knob.kind, KnobKind::Number { fine, .. } if fine >= 1.0);
-            let more = if fraction && whole { " without a fraction" } else { "" };
-            knob.set_from(settings, text).map_err(|error| BadInput(format!("--{error}{more}")))?;
+            turn(knob, settings, text).map_err(|error| BadInput(format!("--{error}")))?;
         }
         Ok(())
     }
+}
+
+/// Set a knob from words.
+///
+/// # Errors
+/// A sentence that names the knob and what it takes.
+pub fn turn(knob: &Knob, settings: &mut Settings, text: &str) -> Result<(), String> {
+    let fraction = text.parse().is_ok_and(|number: f64| number.fract() != 0.0);
+    // A step of a whole knob is a whole one: then a number in range can only be wrong by its fraction.
+    let whole = matches!(knob.kind, KnobKind::Number { fine, .. } if fine >= 1.0);
+    let more = if fraction && whole { " without a fraction" } else { "" };
+    knob.set_from(settings, text).map_err(|error| format!("{error}{more}"))
 }
 
 impl FromArgMatches for KnobArgs {

@@ -4,15 +4,19 @@ mod ask;
 mod bench;
 mod cache;
 mod chart;
+mod config;
 mod demo;
 mod destination;
 mod diff;
+mod doctor;
 mod document;
 mod eval;
 mod explain;
 mod import;
 mod inspect;
 mod knobs;
+mod log;
+mod manual;
 mod measure;
 mod models;
 mod oracle;
@@ -89,6 +93,14 @@ enum Command {
     Keys,
     /// Print where memsift keeps its files.
     Paths,
+    /// Say what is in force of configuration and defaults, or print a file to begin with.
+    Config(config::ConfigArgs),
+    /// Say what is there, what is missing and what to do next; exit code 1 when the demo would lack something.
+    Doctor(doctor::DoctorArgs),
+    /// Print the completions of a shell.
+    Completions(manual::CompletionArgs),
+    /// Print the manual page of the program, or of a command.
+    Man(manual::ManArgs),
 }
 
 /// Run what was typed. The exit code is 0 when it worked, 1 when it did not, 2 when what was typed or given is at fault.
@@ -162,6 +174,10 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Bench(bench)) => bench::run(&bench),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
+        Some(Command::Config(config)) => config::run(&config),
+        Some(Command::Doctor(doctor)) => doctor::run(&doctor),
+        Some(Command::Completions(completions)) => manual::completions(&completions),
+        Some(Command::Man(man)) => manual::page(&man),
     }
 }
 
@@ -204,12 +220,13 @@ fn load(store: &Store, id: &str) -> anyhow::Result<Conversation> {
 fn paths() -> anyhow::Result<()> {
     let dirs = dirs()?;
     output::print(&format!(
-        "models    {}\ncache     {}\nmarks     {}\npins      {}\nmappings  {}\ndemo      {}\n",
+        "models    {}\ncache     {}\nmarks     {}\npins      {}\nmappings  {}\ndemo      {}\nconfig    {}\n",
         crate::models::models_dir()?.display(),
         dirs.cache_db().display(),
         dirs.marks().display(),
         dirs.pins().display(),
         dirs.mappings().display(),
-        dirs.demo_db().display()
+        dirs.demo_db().display(),
+        crate::dirs::config_file().unwrap_or_default().display()
     ))
 }

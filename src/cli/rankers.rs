@@ -1,6 +1,6 @@
 //! Flags that say which models rank. Knows their names only; loads nothing.
 
-use super::BadInput;
+use super::{BadInput, config};
 use crate::engine::choice::ChoiceError;
 use crate::engine::{RankerChoice, Wish};
 use crate::models::{Registry, models_dir};
@@ -31,29 +31,40 @@ pub struct RankerArgs {
 }
 
 impl RankerArgs {
-    /// What they mean with the models of this machine.
+    /// What they mean with the models of this machine and the configuration.
     ///
     /// # Errors
     /// A sentence that names what is not known and what is.
     pub fn choice(&self) -> anyhow::Result<RankerChoice> {
         let dir = models_dir()?;
-        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        let kernel = std::env::var(KERNEL).ok().filter(|name| !name.is_empty());
-        if let Some(name) = &kernel {
-            force(name)?;
+        if let Some(name) = forced() {
+            force(&name)?;
         }
+        let config = config::get();
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let profile = given(&self.profile);
+        // Whoever names a profile means all of it, not what the file would put in its slots.
+        let slot = |typed: &Option<String>, name: &str| {
+            given(typed).or_else(|| config.slot(name).filter(|_| profile.is_none()).map(str::to_owned))
+        };
+        let precision_name = given(&self.precision).or_else(|| config.precision().map(str::to_owned));
         let wish = Wish {
-            profile: given(&self.profile),
-            ce: given(&self.ce),
-            colbert: given(&self.colbert),
-            dense: given(&self.dense),
-            precision: precision(given(&self.precision).as_deref(), kernel.is_some())?,
+            ce: slot(&self.ce, "ce"),
+            colbert: slot(&self.colbert, "colbert"),
+            dense: slot(&self.dense, "dense"),
+            precision: precision_name.as_deref().map(precision_here).transpose()?.unwrap_or_default(),
+            profile: profile.or_else(|| config.profile().map(str::to_owned)),
         };
         RankerChoice::of(&wish, &Registry::of(&dir)?, &dir).map_err(|error| match error {
             ChoiceError::List(error) => error.into(),
             other => BadInput(other.to_string()).into(),
         })
     }
+}
+
+/// The kernel that the user forces.
+fn forced() -> Option<String> {
+    std::env::var(KERNEL).ok().filter(|name| !name.is_empty())
 }
 
 /// Uses the kernel of this name from now on.
@@ -67,14 +78,18 @@ fn force(name: &str) -> Result<(), BadInput> {
 }
 
 /// What a precision means here. A forced kernel may compute fast however slow it is at that.
-fn precision(name: Option<&str>, forced: bool) -> Result<Precision, BadInput> {
-    let Some(name) = name else { return Ok(Precision::default()) };
+///
+/// # Errors
+/// A sentence when there is no such precision, or not on this CPU.
+pub fn precision_here(name: &str) -> Result<Precision, BadInput> {
     let known = names(Precision::ALL.into_iter().map(Precision::name));
     match Precision::named(name) {
-        Some(Precision::Fast) if !forced && Precision::quickest() != Precision::Fast => Err(BadInput(format!(
-            "--precision fast is for CPUs with AVX-512 BF16, which this one is not: leave it out, or take '{}'",
-            Precision::Exact.name()
-        ))),
+        Some(Precision::Fast) if forced().is_none() && Precision::quickest() != Precision::Fast => {
+            Err(BadInput(format!(
+                "--precision fast is for CPUs with AVX-512 BF16, which this one is not: leave it out, or take '{}'",
+                Precision::Exact.name()
+            )))
+        }
         Some(precision) => Ok(precision),
         None => Err(BadInput(format!("there is no precision '{name}': choose one of {known}"))),
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::BadInput;
+use super::{BadInput, config};
 use crate::dirs::Dirs;
 use crate::store::{Mapping, Reading, Store};
 
@@ -34,7 +34,8 @@ impl ReadingArgs {
         }
         let map = self.map.as_deref().map(Mapping::read).transpose().map_err(BadInput)?;
         let mappings = Dirs::find().map(|dirs| dirs.mappings());
-        Ok(Reading { store: self.store.clone(), map, gap_hours: self.gap, mappings })
+        let gap_hours = self.gap.or_else(|| config::get().gap());
+        Ok(Reading { store: self.store.clone(), map, gap_hours, mappings })
     }
 
     /// Open a database as it was said.

@@ -1,8 +1,11 @@
 //! The explorer on a database: checks the terminal, chooses colours and glyphs, and hands over to the screen.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
 
+use super::config::{self, Config};
+use super::log;
 use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
 use super::{BadInput, dirs};
@@ -11,7 +14,7 @@ use crate::engine::EngineOptions;
 use crate::settings::Settings;
 use crate::store::pins::Pins;
 use crate::trace::Trace;
-use crate::ui::{self, Glyphs, Source, Start, Theme, keys};
+use crate::ui::{self, Glyphs, Source, Start, Theme};
 
 /// What the explorer is opened with.
 #[derive(Debug, Clone, clap::Args)]
@@ -38,11 +41,20 @@ pub struct LookArgs {
     #[arg(long, env = "MEMSIFT_THEME")]
     theme: Option<String>,
     /// Draw with ASCII only.
-    #[arg(long)]
+    #[arg(long, overrides_with = "unicode")]
     ascii: bool,
+    /// Draw with all shapes, where the configuration says ASCII.
+    #[arg(long, overrides_with = "ascii")]
+    unicode: bool,
     /// Leave the mouse to the terminal.
-    #[arg(long)]
+    #[arg(long, overrides_with = "mouse")]
     no_mouse: bool,
+    /// Use the mouse, where the configuration leaves it to the terminal.
+    #[arg(long, overrides_with = "no_mouse")]
+    mouse: bool,
+    /// Keep a log in this file: models, questions with their times, warnings, errors.
+    #[arg(long, value_name = "FILE", env = "MEMSIFT_LOG")]
+    log: Option<OsString>,
     /// When to use colour; NO_COLOR in the environment means never.
     #[arg(long, value_name = "WHEN", value_parser = ["auto", "never"], default_value = "auto")]
     color: String,
@@ -50,7 +62,12 @@ pub struct LookArgs {
 
 /// Open the explorer, on a conversation with a question already asked when one is given.
 pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<()> {
-    let theme = args.look.theme()?;
+    args.look.logged(db, || explore(db, first, args))
+}
+
+fn explore(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<()> {
+    let config = config::get();
+    let theme = args.look.theme(config)?;
     let rankers = args.rankers.choice()?;
     // What is wrong with the file is said before the screen is taken, and with an exit code.
     args.reading.open(db)?;
@@ -61,11 +78,13 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
         database: db.to_owned(),
         conversation: args.conversation.clone().or_else(|| first.map(|(conversation, _)| conversation.to_owned())),
         question: args.question.clone().or_else(|| first.map(|(_, question)| question.to_owned())),
-        settings: Settings::default(),
+        settings: config.settings().clone(),
+        defaults: config.settings().clone(),
+        keys: config.keys().clone(),
         theme,
-        mouse: !args.look.no_mouse,
+        mouse: args.look.uses_mouse(config),
         replayed: false,
-        pins: kept_pins(Some(&dirs)),
+        pins: with_warnings(kept_pins(Some(&dirs)), config),
     };
     let options = EngineOptions {
         rankers,
@@ -78,17 +97,24 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
 
 /// Open the explorer on a trace from a file.
 pub fn replay(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> anyhow::Result<()> {
-    let theme = look.theme()?;
+    look.logged(path, || watch(path, trace, fingerprint, look))
+}
+
+fn watch(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> anyhow::Result<()> {
+    let config = config::get();
+    let theme = look.theme(config)?;
     needs_terminal("use 'memsift replay FILE --plain'")?;
     let start = Start {
         database: path.to_owned(),
         conversation: None,
         question: Some(trace.scored.query.text.clone()),
         settings: trace.settings.clone(),
+        defaults: Settings::default(),
+        keys: config.keys().clone(),
         theme,
-        mouse: !look.no_mouse,
+        mouse: look.uses_mouse(config),
         replayed: true,
-        pins: kept_pins(Dirs::find().as_ref()),
+        pins: with_warnings(kept_pins(Dirs::find().as_ref()), config),
     };
     ui::run(&start, Source::Trace { trace: Box::new(trace), fingerprint })
 }
@@ -100,6 +126,15 @@ fn kept_pins(dirs: Option<&Dirs>) -> (Pins, Option<String>) {
     Pins::load(&path).unwrap_or_else(|error| (Pins::unread(&path), Some(error.to_string())))
 }
 
+/// The screen hides what was said before it, so the first thing that it says is that again.
+fn with_warnings((pins, notice): (Pins, Option<String>), config: &Config) -> (Pins, Option<String>) {
+    let more = match config.warnings.len() {
+        0 | 1 => "",
+        _ => "; 'memsift config' lists all",
+    };
+    (pins, notice.or_else(|| Some(format!("{}{more}", config.warnings.first()?))))
+}
+
 fn needs_terminal(instead: &str) -> Result<(), BadInput> {
     if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
         return Ok(());
@@ -108,15 +143,31 @@ fn needs_terminal(instead: &str) -> Result<(), BadInput> {
 }
 
 impl LookArgs {
-    fn theme(&self) -> Result<Theme, BadInput> {
-        let glyphs = if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
+    /// Do something with a log kept of it, when there is to be one.
+    fn logged(&self, what: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+        if let Some(file) = self.log.as_ref().filter(|file| !file.is_empty()) {
+            log::keep(Path::new(file))?;
+            log::begin(what, &config::get().warnings);
+        }
+        let result = work();
+        log::end(&result);
+        result
+    }
+
+    fn uses_mouse(&self, config: &Config) -> bool {
+        !self.no_mouse && (self.mouse || config.mouse())
+    }
+
+    fn theme(&self, config: &Config) -> Result<Theme, BadInput> {
+        let ascii = !self.unicode && (self.ascii || config.ascii());
+        let glyphs = if ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
         let no_colour = self.color == "never" || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let name = self.theme.as_deref().unwrap_or(if no_colour { "mono" } else { "terminal" });
+        let name = self.theme.as_deref().or(config.theme()).unwrap_or(if no_colour { "mono" } else { "terminal" });
         Theme::named(if no_colour { "mono" } else { name }, glyphs).map_err(BadInput)
     }
 }
 
-/// Every key, as a table.
+/// Every key of this user, as a table.
 pub fn keys() -> String {
-    keys::markdown()
+    config::get().keys().markdown()
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 use half::slice::HalfFloatSliceExt;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::{ModelId, PairScore, Precision, Side, TokenVectors};
@@ -224,6 +224,31 @@ impl Cache {
             inner.run(|connection| Ok((count(connection, "vectors")?, count(connection, "scores")?)))?;
         let (bytes, set_aside) = inner.path.as_deref().map(on_disk).unwrap_or_default();
         Some(CacheInfo { bytes, limit: inner.limit, vectors: vectors as u64, scores: scores as u64, set_aside })
+    }
+
+    /// What a file holds, found without changing it; `None` when there is none.
+    ///
+    /// # Errors
+    /// A sentence when it is no cache of this version, or cannot be read.
+    pub fn look(path: &Path) -> Result<Option<CacheInfo>, String> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let read = || {
+            let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            connection.busy_timeout(BUSY)?;
+            let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+            if (number("PRAGMA application_id")?, number("PRAGMA user_version")?)
+                != (APPLICATION.into(), VERSION.into())
+            {
+                return Ok(None);
+            }
+            Ok(Some((number("SELECT count(*) FROM vectors")?, number("SELECT count(*) FROM scores")?)))
+        };
+        let found = read().map_err(|error: rusqlite::Error| error.to_string())?;
+        let (vectors, scores) = found.ok_or_else(|| "it is no cache of this version".to_owned())?;
+        let (bytes, set_aside) = on_disk(path);
+        Ok(Some(CacheInfo { bytes, limit: DEFAULT_LIMIT, vectors: vectors as u64, scores: scores as u64, set_aside }))
     }
 
     /// Removes every entry and gives the space back. False when that was not possible, which [`Cache::notices`]

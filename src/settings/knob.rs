@@ -120,9 +120,9 @@ impl Knob {
         (self.set)(settings, &next);
     }
 
-    /// Put it back to its default.
-    pub fn reset(&self, settings: &mut Settings) {
-        (self.set)(settings, &(self.get)(&Settings::default()));
+    /// Put it back to what it is in these defaults.
+    pub fn reset_to(&self, settings: &mut Settings, defaults: &Settings) {
+        (self.set)(settings, &(self.get)(defaults));
     }
 
     /// What it takes, in words.

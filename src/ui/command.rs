@@ -122,7 +122,7 @@ fn reset(model: &mut Model, name: &str, effects: &mut Vec<Effect>) {
     let mut next = model.settings.clone();
     match Knob::named(name) {
         Some(knob) => {
-            knob.reset(&mut next);
+            knob.reset_to(&mut next, &model.defaults);
             knob::change(model, next, effects);
         }
         None => model.fail(unknown_name("knob", name, KNOBS.iter().map(|knob| knob.name))),

@@ -54,7 +54,9 @@ impl Contrast {
 /// Open the list, or have the engine make it.
 pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(a) = model.pinned.as_ref().map(|pinned| pinned.settings.clone()) else {
-        model.fail("worst compares A with the knobs as they stand: pin A first with c, then turn a knob");
+        model.fail(
+            model.keys.fill("worst compares A with the knobs as they stand: pin A first with {pin}, then turn a knob"),
+        );
         return;
     };
     let Some(conversation) = model.conversation.clone() else {
@@ -70,7 +72,7 @@ pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     if questions.is_empty() {
-        model.fail("no question of this conversation has gold: mark a passage with m");
+        model.fail(model.keys.fill("no question of this conversation has gold: mark a passage with {mark}"));
         return;
     }
     let number = model.sweeps + 1;

@@ -39,7 +39,7 @@ pub fn weight(model: &mut Model) {
             open(model, Mode::Weight(name), &crate::explain::fate::number(weight));
             model.prompt.select_all();
         }
-        _ => model.say("there is no term yet: ask a question with i"),
+        _ => model.hint("there is no term yet: ask a question with {edit}"),
     }
 }
 
@@ -261,7 +261,7 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
                 match next.set(name, text) {
                     Ok(()) => {
                         knob::change(model, next, effects);
-                        model.say(format!("{} applied: u takes it back", item.name));
+                        model.say(format!("{} applied: {} takes it back", item.name, model.keys.first("undo")));
                     }
                     Err(reason) => model.fail(reason),
                 }

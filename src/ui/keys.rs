@@ -1,14 +1,19 @@
 //! The table of keys: the one place where a key gets its meaning. Footer, help, `memsift keys` and README are made from
-//! it. Knows keys and actions; does nothing.
+//! it, and the configuration changes its keys by name. Knows keys and actions; does nothing.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::action::Action;
+use super::keymap::Keymap;
 use super::pane::Pane;
+use crate::settings::unknown_name;
+use crate::store::clean::is_hostile;
 
 /// One line of the table.
 #[derive(Debug)]
 pub struct Binding {
+    /// What the configuration calls it.
+    pub name: &'static str,
     /// Keys as they are written (`j`, `Ctrl-d`, `F1`).
     pub keys: &'static [&'static str],
     /// What they do.
@@ -21,125 +26,171 @@ pub struct Binding {
     pub footer: Option<&'static str>,
 }
 
-const fn all(keys: &'static [&'static str], action: Action, doc: &'static str) -> Binding {
-    Binding { keys, action, pane: None, doc, footer: None }
+const fn all(name: &'static str, keys: &'static [&'static str], action: Action, doc: &'static str) -> Binding {
+    Binding { name, keys, action, pane: None, doc, footer: None }
 }
 
-const fn foot(keys: &'static [&'static str], action: Action, doc: &'static str, footer: &'static str) -> Binding {
-    Binding { keys, action, pane: None, doc, footer: Some(footer) }
+const fn foot(
+    name: &'static str,
+    keys: &'static [&'static str],
+    action: Action,
+    doc: &'static str,
+    footer: &'static str,
+) -> Binding {
+    Binding { name, keys, action, pane: None, doc, footer: Some(footer) }
 }
 
 const fn own(
+    name: &'static str,
     pane: Pane,
     keys: &'static [&'static str],
     action: Action,
     doc: &'static str,
     footer: &'static str,
 ) -> Binding {
-    Binding { keys, action, pane: Some(pane), doc, footer: Some(footer) }
+    Binding { name, keys, action, pane: Some(pane), doc, footer: Some(footer) }
 }
 
 const fn knob(
-    keys: &'static [&'static str],
     name: &'static str,
+    keys: &'static [&'static str],
+    of: &'static str,
     steps: i32,
     fine: bool,
     doc: &'static str,
     footer: Option<&'static str>,
 ) -> Binding {
-    Binding { keys, action: Action::Knob { name, steps, fine }, pane: None, doc, footer }
+    Binding { name, keys, action: Action::Knob { name: of, steps, fine }, pane: None, doc, footer }
 }
 
 /// Every key. A pane's own keys come first, so that they win.
 pub const KEYS: &[Binding] = &[
-    own(Pane::Terms, &["Enter"], Action::Enter, "show only passages that hold the term", "filter"),
-    own(Pane::Terms, &["e"], Action::Weight, "change the weight of the term", "weight"),
-    own(Pane::Terms, &["Space"], Action::Mute, "silence the term, or give it back its voice", "mute"),
-    own(Pane::Hops, &["Enter"], Action::Enter, "look at the passage in the fused order", "go to"),
-    own(Pane::Hops, &["o"], Action::Order, "order passages by match score, or as they were said", "order"),
-    own(Pane::Ranks, &["r"], Action::Joined, "join gold and selection, movers, or both", "joined"),
-    own(Pane::Fused, &["Enter"], Action::Enter, "look at the passage in its session", "passage"),
-    own(Pane::Fused, &["t"], Action::Order, "order by time, or by rank again", "time"),
-    own(Pane::Fused, &["f"], Action::Fates, "show one fate only: the next one", "fate"),
-    own(Pane::Passage, &["Enter"], Action::Enter, "open the session on the whole screen", "session"),
-    own(Pane::Why, &["Enter"], Action::Enter, "choose a what-if and turn its knob", "what if"),
-    own(Pane::Passage, &["T"], Action::Tokens, "what the models saw of it, token by token", "tokens"),
+    own("terms-filter", Pane::Terms, &["Enter"], Action::Enter, "show only passages that hold the term", "filter"),
+    own("terms-weight", Pane::Terms, &["e"], Action::Weight, "change the weight of the term", "weight"),
+    own("terms-mute", Pane::Terms, &["Space"], Action::Mute, "silence the term, or give it back its voice", "mute"),
+    own("hops-go-to", Pane::Hops, &["Enter"], Action::Enter, "look at the passage in the fused order", "go to"),
+    own(
+        "hops-order",
+        Pane::Hops,
+        &["o"],
+        Action::Order,
+        "order passages by match score, or as they were said",
+        "order",
+    ),
+    own("ranks-joined", Pane::Ranks, &["r"], Action::Joined, "join gold and selection, movers, or both", "joined"),
+    own("fused-passage", Pane::Fused, &["Enter"], Action::Enter, "look at the passage in its session", "passage"),
+    own("fused-time", Pane::Fused, &["t"], Action::Order, "order by time, or by rank again", "time"),
+    own("fused-fate", Pane::Fused, &["f"], Action::Fates, "show one fate only: the next one", "fate"),
+    own("passage-session", Pane::Passage, &["Enter"], Action::Enter, "open the session on the whole screen", "session"),
+    own("why-what-if", Pane::Why, &["Enter"], Action::Enter, "choose a what-if and turn its knob", "what if"),
+    own("passage-tokens", Pane::Passage, &["T"], Action::Tokens, "what the models saw of it, token by token", "tokens"),
     foot(
+        "edit",
         &["i"],
         Action::Edit,
         "edit the question; Enter asks, Esc leaves, Up and Down walk through earlier ones",
         "ask",
     ),
-    all(&["/"], Action::Filter, "show only rows that hold some words"),
-    foot(&["Tab"], Action::NextPane, "next pane", "pane"),
-    all(&["S-Tab"], Action::PreviousPane, "pane before"),
-    all(&["1"], Action::Focus(Pane::Terms), "pane 1, Terms"),
-    all(&["2"], Action::Focus(Pane::Hops), "pane 2, Hops"),
-    all(&["3"], Action::Focus(Pane::Ranks), "pane 3, Ranks"),
-    all(&["4"], Action::Focus(Pane::Fused), "pane 4, Fused"),
-    all(&["5"], Action::Focus(Pane::Passage), "pane 5, Passage"),
-    all(&["6"], Action::Focus(Pane::Why), "pane 6, Why"),
-    all(&["7"], Action::Compare, "compare the pinned settings (A) with the present ones (B)"),
-    knob(&["-"], "alpha", -1, false, "α down", Some("α")),
-    knob(&["+", "="], "alpha", 1, false, "α up", None),
-    knob(&["["], "budget", -1, false, "budget down by 50 words", Some("budget")),
-    knob(&["]"], "budget", 1, false, "budget up by 50 words", None),
-    knob(&["{"], "budget", -1, true, "budget down by 10 words", None),
-    knob(&["}"], "budget", 1, true, "budget up by 10 words", None),
-    knob(&["("], "w", -1, false, "w down: more ColBERT (λ in the z fusion)", None),
-    knob(&[")"], "w", 1, false, "w up: more cross-encoder (λ in the z fusion)", None),
-    knob(&["<"], "top-n", -1, false, "top n down", None),
-    knob(&[">"], "top-n", 1, false, "top n up", None),
-    all(&["0"], Action::Defaults, "all knobs back to their defaults"),
-    all(&["u"], Action::Undo, "undo the last change of a knob"),
-    all(&["Ctrl-r"], Action::Redo, "redo it"),
-    all(&["s"], Action::Sweep, "share of the gold kept over two knobs, for this question or for all"),
-    all(&["c"], Action::Pin, "pin the settings as A, or clear the pin"),
-    all(&["x"], Action::Swap, "swap A and the present settings"),
-    all(&["w"], Action::Why, "why the selected passage was kept or dropped"),
-    all(&["m"], Action::Mark, "mark or unmark the selected passage as gold"),
-    all(&["M"], Action::Gold, "list the gold"),
-    all(&["*"], Action::NextGold { dropped: false }, "next gold"),
-    all(&["#"], Action::NextGold { dropped: true }, "next gold that is dropped"),
-    all(&["p"], Action::Question(1), "next question of the set"),
-    all(&["P"], Action::Question(-1), "question before"),
-    all(&["L"], Action::Questions, "list the questions of the set"),
-    all(&["O"], Action::Conversations, "list the conversations"),
-    all(&["C"], Action::Context, "the context as it would be sent"),
-    all(&["T"], Action::Tokens, "what the models saw: the MaxSim matrix and, with Tab, what the cross-encoder read"),
-    all(&["z"], Action::Zoom, "the focused pane on the whole screen, or back"),
-    all(&["j", "Down"], Action::Move(1), "next row"),
-    all(&["k", "Up"], Action::Move(-1), "row before"),
-    all(&["Ctrl-d"], Action::HalfPage(1), "half a screen down"),
-    all(&["Ctrl-u"], Action::HalfPage(-1), "half a screen up"),
-    all(&["PgDn"], Action::Page(1), "a screen down"),
-    all(&["PgUp"], Action::Page(-1), "a screen up"),
-    all(&["g", "Home"], Action::First, "first row"),
-    all(&["G", "End"], Action::Last, "last row"),
-    all(&["l", "Right"], Action::Sideways(8), "scroll long lines to the right"),
-    all(&["h", "Left"], Action::Sideways(-8), "scroll back to the left"),
-    all(&["n"], Action::NextMatch(1), "next row that the filter keeps"),
-    all(&["N"], Action::NextMatch(-1), "row before that the filter keeps"),
-    all(&["y"], Action::CopyPassage, "copy the passage"),
-    all(&["Y"], Action::CopyWhy, "copy the whole explanation"),
-    all(&["E"], Action::Export, "write the trace to a file"),
-    all(&["R"], Action::Resume, "go on scoring after Esc"),
-    all(&[":"], Action::Command, "type a command: set, open, question, theme, export, resume, quit"),
-    all(&["v"], Action::Mouse, "mouse off, so that the terminal can select text, or on again"),
-    all(&["Esc"], Action::Back, "one step back: close, stop scoring, drop the filter"),
-    all(&["Enter"], Action::Enter, "what the focused pane is for"),
-    foot(&["?", "F1"], Action::Help, "help; typing filters it", "help"),
-    all(&["Ctrl-z"], Action::Suspend, "put the program to the background"),
-    foot(&["q"], Action::Quit, "quit", "quit"),
-    all(&["Ctrl-c"], Action::Quit, "quit from anywhere"),
+    all("filter", &["/"], Action::Filter, "show only rows that hold some words"),
+    foot("next-pane", &["Tab"], Action::NextPane, "next pane", "pane"),
+    all("previous-pane", &["S-Tab"], Action::PreviousPane, "pane before"),
+    all("pane-1", &["1"], Action::Focus(Pane::Terms), "pane 1, Terms"),
+    all("pane-2", &["2"], Action::Focus(Pane::Hops), "pane 2, Hops"),
+    all("pane-3", &["3"], Action::Focus(Pane::Ranks), "pane 3, Ranks"),
+    all("pane-4", &["4"], Action::Focus(Pane::Fused), "pane 4, Fused"),
+    all("pane-5", &["5"], Action::Focus(Pane::Passage), "pane 5, Passage"),
+    all("pane-6", &["6"], Action::Focus(Pane::Why), "pane 6, Why"),
+    all("compare", &["7"], Action::Compare, "compare the pinned settings (A) with the present ones (B)"),
+    knob("alpha-down", &["-"], "alpha", -1, false, "α down", Some("α")),
+    knob("alpha-up", &["+", "="], "alpha", 1, false, "α up", None),
+    knob("budget-down", &["["], "budget", -1, false, "budget down by 50 words", Some("budget")),
+    knob("budget-up", &["]"], "budget", 1, false, "budget up by 50 words", None),
+    knob("budget-down-fine", &["{"], "budget", -1, true, "budget down by 10 words", None),
+    knob("budget-up-fine", &["}"], "budget", 1, true, "budget up by 10 words", None),
+    knob("w-down", &["("], "w", -1, false, "w down: more ColBERT (λ in the z fusion)", None),
+    knob("w-up", &[")"], "w", 1, false, "w up: more cross-encoder (λ in the z fusion)", None),
+    knob("top-n-down", &["<"], "top-n", -1, false, "top n down", None),
+    knob("top-n-up", &[">"], "top-n", 1, false, "top n up", None),
+    all("defaults", &["0"], Action::Defaults, "all knobs back to their defaults"),
+    all("undo", &["u"], Action::Undo, "undo the last change of a knob"),
+    all("redo", &["Ctrl-r"], Action::Redo, "redo it"),
+    all("sweep", &["s"], Action::Sweep, "share of the gold kept over two knobs, for this question or for all"),
+    all("pin", &["c"], Action::Pin, "pin the settings as A, or clear the pin"),
+    all("swap", &["x"], Action::Swap, "swap A and the present settings"),
+    all("why", &["w"], Action::Why, "why the selected passage was kept or dropped"),
+    all("mark", &["m"], Action::Mark, "mark or unmark the selected passage as gold"),
+    all("gold", &["M"], Action::Gold, "list the gold"),
+    all("next-gold", &["*"], Action::NextGold { dropped: false }, "next gold"),
+    all("next-dropped-gold", &["#"], Action::NextGold { dropped: true }, "next gold that is dropped"),
+    all("next-question", &["p"], Action::Question(1), "next question of the set"),
+    all("previous-question", &["P"], Action::Question(-1), "question before"),
+    all("questions", &["L"], Action::Questions, "list the questions of the set"),
+    all("conversations", &["O"], Action::Conversations, "list the conversations"),
+    all("context", &["C"], Action::Context, "the context as it would be sent"),
+    all(
+        "tokens",
+        &["T"],
+        Action::Tokens,
+        "what the models saw: the MaxSim matrix and, with Tab, what the cross-encoder read",
+    ),
+    all("zoom", &["z"], Action::Zoom, "the focused pane on the whole screen, or back"),
+    all("down", &["j", "Down"], Action::Move(1), "next row"),
+    all("up", &["k", "Up"], Action::Move(-1), "row before"),
+    all("half-page-down", &["Ctrl-d"], Action::HalfPage(1), "half a screen down"),
+    all("half-page-up", &["Ctrl-u"], Action::HalfPage(-1), "half a screen up"),
+    all("page-down", &["PgDn"], Action::Page(1), "a screen down"),
+    all("page-up", &["PgUp"], Action::Page(-1), "a screen up"),
+    all("first", &["g", "Home"], Action::First, "first row"),
+    all("last", &["G", "End"], Action::Last, "last row"),
+    all("right", &["l", "Right"], Action::Sideways(8), "scroll long lines to the right"),
+    all("left", &["h", "Left"], Action::Sideways(-8), "scroll back to the left"),
+    all("next-match", &["n"], Action::NextMatch(1), "next row that the filter keeps"),
+    all("previous-match", &["N"], Action::NextMatch(-1), "row before that the filter keeps"),
+    all("copy-passage", &["y"], Action::CopyPassage, "copy the passage"),
+    all("copy-why", &["Y"], Action::CopyWhy, "copy the whole explanation"),
+    all("export", &["E"], Action::Export, "write the trace to a file"),
+    all("resume", &["R"], Action::Resume, "go on scoring after Esc"),
+    all("command", &[":"], Action::Command, "type a command: set, open, question, theme, export, resume, quit"),
+    all("mouse", &["v"], Action::Mouse, "mouse off, so that the terminal can select text, or on again"),
+    all("back", &["Esc"], Action::Back, "one step back: close, stop scoring, drop the filter"),
+    all("enter", &["Enter"], Action::Enter, "what the focused pane is for"),
+    foot("help", &["?", "F1"], Action::Help, "help; typing filters it", "help"),
+    all("suspend", &["Ctrl-z"], Action::Suspend, "put the program to the background"),
+    foot("quit", &["q"], Action::Quit, "quit", "quit"),
+    all("quit-anywhere", &["Ctrl-c"], Action::Quit, "quit from anywhere"),
 ];
 
-/// What a key does in a pane.
-pub fn action_of(key: &KeyEvent, pane: Pane) -> Option<Action> {
-    let name = name_of(key)?;
-    let means = |binding: &&Binding| binding.keys.contains(&name.as_str());
-    let own = KEYS.iter().filter(|binding| binding.pane == Some(pane)).find(means);
-    own.or_else(|| KEYS.iter().filter(|binding| binding.pane.is_none()).find(means)).map(|binding| binding.action)
+/// The line that no configuration changes: whatever happens, there is one way out.
+pub const FIXED: &str = "quit-anywhere";
+
+/// Keys that are no single character, as the table writes them.
+const NAMED: [&str; 13] =
+    ["Space", "Enter", "Esc", "Tab", "S-Tab", "Up", "Down", "Left", "Right", "Home", "End", "PgUp", "PgDn"];
+
+/// Whether the table could write a key like this.
+///
+/// # Errors
+/// A sentence that says what is wrong, with the nearest name.
+pub fn check(key: &str) -> Result<(), String> {
+    let mut chars = key.chars();
+    if let (Some(only), None) = (chars.next(), chars.next()) {
+        return if only.is_control() || only.is_whitespace() || is_hostile(only) {
+            Err("a key is a character that can be seen, or a name as 'Space'".to_owned())
+        } else {
+            Ok(())
+        };
+    }
+    let control: Vec<String> = ('a'..='z').map(|letter| format!("Ctrl-{letter}")).collect();
+    match key {
+        "Ctrl-c" => return Err("'Ctrl-c' always quits".to_owned()),
+        "Ctrl-i" => return Err("terminals send 'Ctrl-i' as 'Tab'".to_owned()),
+        "Ctrl-m" => return Err("terminals send 'Ctrl-m' as 'Enter'".to_owned()),
+        _ => {}
+    }
+    let functions: Vec<String> = (1..=12).map(|number| format!("F{number}")).collect();
+    let others = control.iter().chain(&functions).map(String::as_str);
+    let mut known = NAMED.iter().copied().chain(others);
+    if known.clone().any(|name| name == key) { Ok(()) } else { Err(unknown_name("key", key, &mut known)) }
 }
 
 /// A key as the table writes it; `None` for keys that it does not use.
@@ -171,32 +222,9 @@ pub fn name_of(key: &KeyEvent) -> Option<String> {
     (!control).then_some(name)
 }
 
-/// At most eight keys for the footer of a pane: its own first.
-pub fn footer(pane: Pane) -> Vec<(&'static str, &'static str)> {
-    let own = KEYS.iter().filter(|binding| binding.pane == Some(pane)).filter_map(short).take(2);
-    let rest = KEYS.iter().filter(|binding| binding.pane.is_none()).filter_map(short);
-    own.chain(rest).take(8).collect()
-}
-
-fn short(binding: &'static Binding) -> Option<(&'static str, &'static str)> {
-    let word = binding.footer?;
-    let key = match word {
-        "α" => "-/+",
-        "budget" => "[ ]",
-        _ => binding.keys.first()?,
-    };
-    Some((key, word))
-}
-
-/// The whole table as a Markdown table.
+/// The whole table as a Markdown table, every key at its default.
 pub fn markdown() -> String {
-    let mut text = String::from("| key | where | does |\n|---|---|---|\n");
-    for binding in KEYS {
-        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
-        let place = binding.pane.map_or("everywhere", Pane::name);
-        text.push_str(&format!("| {} | {place} | {} |\n", keys.join(" "), binding.doc));
-    }
-    text
+    Keymap::default().markdown()
 }
 
 #[cfg(test)]
@@ -218,21 +246,6 @@ mod tests {
     }
 
     #[test]
-    fn a_key_event_finds_its_action() {
-        let press = |code, modifiers| KeyEvent::new(code, modifiers);
-        let none = KeyModifiers::NONE;
-        assert_eq!(action_of(&press(KeyCode::Char('?'), KeyModifiers::SHIFT), Pane::Fused), Some(Action::Help));
-        assert_eq!(action_of(&press(KeyCode::F(1), none), Pane::Why), Some(Action::Help));
-        assert_eq!(
-            action_of(&press(KeyCode::Char('d'), KeyModifiers::CONTROL), Pane::Fused),
-            Some(Action::HalfPage(1))
-        );
-        assert_eq!(action_of(&press(KeyCode::Char('e'), none), Pane::Terms), Some(Action::Weight));
-        assert_eq!(action_of(&press(KeyCode::Char('e'), none), Pane::Fused), None);
-        assert_eq!(action_of(&press(KeyCode::Char('q'), KeyModifiers::ALT), Pane::Fused), None);
-    }
-
-    #[test]
     fn every_knob_of_the_table_exists() {
         for binding in KEYS {
             if let Action::Knob { name, .. } = binding.action {
@@ -242,12 +255,15 @@ mod tests {
     }
 
     #[test]
-    fn every_footer_ends_with_help_and_quit() {
-        for pane in Pane::ALL {
-            let footer = footer(pane);
-            assert!(footer.len() <= 8);
-            let words: Vec<&str> = footer.iter().map(|(_, word)| *word).collect();
-            assert!(words.ends_with(&["help", "quit"]), "{words:?}");
+    fn every_line_has_a_name_of_its_own_and_keys_that_can_be_written() {
+        let mut names: Vec<&str> = KEYS.iter().map(|binding| binding.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), KEYS.len());
+        for key in KEYS.iter().filter(|binding| binding.name != FIXED).flat_map(|binding| binding.keys) {
+            assert_eq!(check(key), Ok(()), "{key}");
         }
+        assert_eq!(check("ctrl-d"), Err("there is no key 'ctrl-d': did you mean 'Ctrl-d'?".to_owned()));
+        assert!(["", "  ", "\u{1b}", "\u{202e}", "Ctrl-c", "F99", "gg"].iter().all(|key| check(key).is_err()));
     }
 }

@@ -33,8 +33,8 @@ pub fn step(model: &mut Model, name: &str, steps: i32, fine: bool, effects: &mut
 
 /// All knobs back to their defaults; what was done to terms goes too.
 pub fn defaults(model: &mut Model, effects: &mut Vec<Effect>) {
-    change(model, Settings::default(), effects);
-    model.say("all knobs at their defaults: u brings the settings before back");
+    change(model, model.defaults.clone(), effects);
+    model.hint("all knobs at their defaults: {undo} brings the settings before back");
 }
 
 /// Back to the settings before.

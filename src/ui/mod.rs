@@ -8,6 +8,8 @@ pub mod context;
 mod contrast;
 pub mod edit;
 pub mod export;
+pub mod journal;
+pub mod keymap;
 pub mod keys;
 pub mod knob;
 pub mod layout;
@@ -30,6 +32,7 @@ pub mod update;
 pub mod view;
 
 pub use action::Action;
+pub use keymap::Keymap;
 pub use model::{Model, Start};
 pub use pane::Pane;
 pub use terminal::{Source, run};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ratatui_textarea::TextArea;
 
+use super::keymap::Keymap;
 use super::list::Rows;
 use super::pane::Pane;
 use super::picker::Picker;
@@ -37,6 +38,10 @@ pub struct Model {
     pub models: Vec<ModelStatus>,
     /// The knobs.
     pub settings: Settings,
+    /// What the knobs go back to when they are reset.
+    pub defaults: Settings,
+    /// What keys mean while nothing is typed and nothing lies over the panes.
+    pub keys: Keymap,
     /// Settings to go back to.
     pub past: Vec<Settings>,
     /// Settings to go forward to.
@@ -237,13 +242,17 @@ pub struct Start {
     pub question: Option<String>,
     /// The knobs.
     pub settings: Settings,
+    /// What the knobs go back to when they are reset.
+    pub defaults: Settings,
+    /// The keys of this user.
+    pub keys: Keymap,
     /// Colours and glyphs.
     pub theme: Theme,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
-    /// Settings that are kept under names, with what is to be said of their file.
+    /// Settings that are kept under names, with what is to be said before anything else.
     pub pins: (Pins, Option<String>),
 }
 
@@ -257,6 +266,8 @@ impl Model {
             marks: BTreeMap::new(),
             models: Vec::new(),
             settings: start.settings.clone(),
+            defaults: start.defaults.clone(),
+            keys: start.keys.clone(),
             past: Vec::new(),
             future: Vec::new(),
             question: line(start.question.as_deref().unwrap_or_default()),
@@ -306,6 +317,12 @@ impl Model {
     /// Say something until the next key.
     pub fn say(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), is_error: false });
+    }
+
+    /// Say something in which keys stand by the names of their lines: `{undo} takes it back`.
+    pub fn hint(&mut self, text: &str) {
+        let text = self.keys.fill(text);
+        self.say(text);
     }
 
     /// Say that something went wrong.

@@ -49,7 +49,9 @@ pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     if questions_with_gold(model).is_empty() {
-        model.fail("the oracle needs gold: choose a question of the set, or mark a passage with m");
+        model.fail(
+            model.keys.fill("the oracle needs gold: choose a question of the set, or mark a passage with {mark}"),
+        );
         return;
     }
     let rules = model.oracle.as_ref().map(Planned::rules).unwrap_or_default();

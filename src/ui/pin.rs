@@ -57,14 +57,14 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// What to say of A where it has no trace; nothing where it has.
+    /// What to say of A where it has no trace, with keys to be filled in; nothing where it has.
     pub fn words(self) -> &'static str {
         match self {
             Self::Known => "",
             Self::NoQuestion => "A waits for a question",
             Self::AfterB => "A is not computed for this question yet",
             Self::Computing => "A is being computed for this question",
-            Self::Stopped => "A is not computed for this question: R goes on",
+            Self::Stopped => "A is not computed for this question: {resume} goes on",
             Self::NeedsDatabase => "A needs the database: its terms or hops are others",
         }
     }

@@ -60,7 +60,7 @@ pub fn load_as_b(model: &mut Model, name: &str, effects: &mut Vec<Effect>) {
     }
     knob::change(model, settings, effects);
     if model.message.is_none() {
-        model.say(format!("knobs as in '{name}': u takes it back"));
+        model.say(format!("knobs as in '{name}': {} takes it back", model.keys.first("undo")));
     }
 }
 

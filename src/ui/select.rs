@@ -67,7 +67,7 @@ pub fn next_gold(model: &mut Model, dropped: bool) {
     match next {
         Some(passage) => choose(model, passage),
         None if dropped => model.say("no gold is dropped"),
-        None => model.say("no gold is known: mark it with m"),
+        None => model.hint("no gold is known: mark it with {mark}"),
     }
 }
 

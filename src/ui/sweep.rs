@@ -140,7 +140,7 @@ fn ask_all(model: &mut Model, weight: bool, again: bool, effects: &mut Vec<Effec
     // Terms are edited for one question, and the knobs of the map are set by its cells.
     let mut settings = Settings { terms: TermEdits::default(), ..model.settings.clone() };
     for axis in [&rows, &columns] {
-        Knob::named(&axis.knob).into_iter().for_each(|knob| knob.reset(&mut settings));
+        Knob::named(&axis.knob).into_iter().for_each(|knob| knob.reset_to(&mut settings, &Settings::default()));
     }
     let of = Of { conversation, questions, settings, rows, columns };
     if !again && model.sweep_all.as_ref().is_some_and(|all| all.of.is(&of)) {
@@ -242,5 +242,5 @@ fn take(model: &mut Model, cursor: Cursor, effects: &mut Vec<Effect>) {
     }
     model.sweep = None;
     knob::change(model, next, effects);
-    model.say("cell taken: u takes it back");
+    model.hint("cell taken: {undo} takes it back");
 }

@@ -14,6 +14,7 @@ use ratatui::crossterm::{cursor, execute};
 
 use super::clipboard::osc52;
 use super::export::export;
+use super::journal::{self, Journal};
 use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
 use super::view::view;
@@ -41,6 +42,7 @@ enum Answers {
 
 impl Answers {
     fn send(&self, job: Job) {
+        journal::job(&job);
         match self {
             Self::Engine(engine) => engine.send(job),
             Self::Replay(replay) => replay.send(&job),
@@ -56,7 +58,11 @@ pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
     let (inputs, inbox) = channel();
     let engine_inputs = inputs.clone();
     // The receiver outlives the engine; when it is gone nobody listens any more.
-    let say = move |event| drop(engine_inputs.send(Input::Engine(event)));
+    let heard = Journal::default();
+    let say = move |event| {
+        heard.event(&event);
+        drop(engine_inputs.send(Input::Engine(event)));
+    };
     let engine = match source {
         Source::Database(options) => Answers::Engine(Engine::start(*options, say)?),
         Source::Trace { trace, fingerprint } => Answers::Replay(Replay::new(&trace, fingerprint, say)),
@@ -105,8 +111,14 @@ fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &An
         Effect::Copy(text) => copy(&text)?,
         Effect::Mouse(on) => screen.mouse(on)?,
         Effect::Export { path, overwrite } => match export(model, &path, overwrite) {
-            Ok(words) => model.say(words),
-            Err(words) => model.fail(words),
+            Ok(words) => {
+                journal::info(&words);
+                model.say(words);
+            }
+            Err(words) => {
+                journal::error(&words);
+                model.fail(words);
+            }
         },
         Effect::SavePin(name) => match model.pins.save(&name) {
             Ok(notice) => notice.into_iter().for_each(|notice| model.fail(notice)),
@@ -154,6 +166,7 @@ impl Screen {
         let screen_thread = std::thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
             // Faults of other threads are caught there and shown; words here would tear the screen.
+            journal::error(&info.to_string());
             if std::thread::current().id() == screen_thread {
                 restore();
                 before(info);

@@ -73,7 +73,7 @@ pub fn inspected(model: &Model) -> Option<&Inspection> {
 /// Open the overlay.
 pub fn open(model: &mut Model) {
     if model.trace.is_none() || model.selected.is_none() {
-        model.say("no passage is selected yet: ask a question with i");
+        model.hint("no passage is selected yet: ask a question with {edit}");
         return;
     }
     model.mode = Mode::Tokens(TokensView { tab: Tab::Matrix, row: 0, column: 0, follow: true, from: 0 });

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 
 use super::action::Action;
-use super::keys::action_of;
 use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
@@ -86,10 +85,10 @@ fn key(model: &mut Model, event: KeyEvent, effects: &mut Vec<Effect>) {
         return;
     }
     if model.mode == Mode::Normal {
-        match action_of(&event, model.focus) {
+        match model.keys.action_of(&event, model.focus) {
             Some(action) => act(model, action, effects),
             None if matches!(event.code, KeyCode::Char(_)) => {
-                model.say("this key does nothing here: ? shows all keys");
+                model.hint("this key does nothing here: {help} shows all keys");
             }
             None => {}
         }
@@ -128,7 +127,7 @@ pub fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Export => edit::open(model, Mode::Command, "export trace.json"),
         Action::Help => edit::open(model, Mode::Help(0), ""),
         Action::Context if model.trace.is_some() => model.mode = Mode::Context(0),
-        Action::Context => model.say("there is no context yet: ask a question with i"),
+        Action::Context => model.hint("there is no context yet: ask a question with {edit}"),
         Action::Tokens => tokens::open(model),
         Action::Sweep => sweep::open(model, false, false, effects),
         Action::Pin => pin::pin(model),
@@ -161,16 +160,16 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
     } else if model.running {
         model.stopped = true;
         effects.push(Effect::Send(Job::Stop));
-        model.say("stopping at the next batch; R goes on");
+        model.hint("stopping at the next batch; {resume} goes on");
     } else if pin::stop(model, effects) {
-        model.say("A is stopped at the next batch; R goes on");
+        model.hint("A is stopped at the next batch; {resume} goes on");
     } else if super::contrast::stop(model, effects) || sweep::stop(model, effects) {
         // What it says is enough.
     } else if !model.rows.filter.is_empty() {
         model.rows.filter = super::list::Filter::default();
         remake(model);
     } else {
-        model.say("nothing to go back from: q quits");
+        model.hint("nothing to go back from: {quit} quits");
     }
 }
 
@@ -193,10 +192,10 @@ fn enter(model: &mut Model) {
 pub fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
     let picker = make(model);
     if picker.items.is_empty() {
-        model.say(match picker.kind {
+        model.hint(match picker.kind {
             PickerKind::Conversations => "no conversation is known yet",
-            PickerKind::Questions => "this conversation has no question set: type one with i",
-            PickerKind::Gold => "no gold is known: mark a passage with m",
+            PickerKind::Questions => "this conversation has no question set: type one with {edit}",
+            PickerKind::Gold => "no gold is known: mark a passage with {mark}",
             PickerKind::Pins => "no pin is kept: :pin NAME keeps the knobs as they stand",
             PickerKind::Worst => "A and B keep the same share of the gold of every question",
             PickerKind::WhatIfs => "no knob alone turns the fate of this passage",
@@ -260,7 +259,7 @@ fn question_of_set(model: &mut Model, by: i32, effects: &mut Vec<Effect>) {
     let Some(conversation) = model.conversation.clone() else { return };
     let questions = &conversation.questions;
     if questions.is_empty() {
-        model.say("this conversation has no question set: type one with i");
+        model.hint("this conversation has no question set: type one with {edit}");
         return;
     }
     let now = questions.iter().position(|known| Some(known.text.trim()) == model.asked.as_deref());
@@ -353,7 +352,8 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             model.marks = marks.into_iter().collect();
             match model.pending.take() {
                 Some(question) => {
-                    model.message = None;
+                    // What went wrong before is worth more than a footer.
+                    model.message.take_if(|message| !message.is_error);
                     ask(model, &question, effects);
                 }
                 None if model.mode == Mode::Normal => edit::question(model),

@@ -164,6 +164,8 @@ impl Session {
             conversation: None,
             question: None,
             settings: Settings::default(),
+            defaults: Settings::default(),
+            keys: memsift::ui::Keymap::default(),
             theme: Theme::named(theme, glyphs).unwrap(),
             mouse: true,
             replayed: false,

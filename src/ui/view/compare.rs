@@ -21,14 +21,14 @@ pub(super) fn draw(model: &Model, from: usize, buf: &mut Buffer) {
     let known = pinned.and_then(|pinned| Some((pinned.trace()?, pinned.comparison())));
     let (Some(b), Some((a, Some(found)))) = (&model.trace, known) else {
         let words = match (&model.trace, known, pinned) {
-            (None, ..) => "there is no trace yet: ask a question with i",
+            (None, ..) => "there is no trace yet: ask a question with {edit}",
             (_, _, None) => "nothing is pinned: c pins the settings as they are, then turn knobs",
             (_, Some(_), _) => {
                 "A cuts the history into other passages than B (unit or captions), so there are no rows to compare"
             }
             (_, None, Some(pinned)) => pinned.standing(model).words(),
         };
-        put(buf, inside, 0, &[(format!(" {words}"), theme.style(Role::Notice))]);
+        put(buf, inside, 0, &[(format!(" {}", model.keys.fill(words)), theme.style(Role::Notice))]);
         return;
     };
     let width = usize::from(inside.width);

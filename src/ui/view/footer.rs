@@ -6,7 +6,6 @@ use ratatui::style::{Modifier, Style};
 use ratatui::widgets::Widget;
 
 use super::{Piece, put, text};
-use crate::ui::keys;
 use crate::ui::model::{Mode, Model};
 use crate::ui::theme::Role;
 use crate::ui::tokens;
@@ -55,8 +54,8 @@ fn line(model: &Model, area: Rect, buf: &mut Buffer) {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut room = usize::from(area.width);
     let shown = match model.mode {
-        Mode::Tokens(_) => tokens::KEYS.to_vec(),
-        _ => keys::footer(model.focus),
+        Mode::Tokens(_) => tokens::KEYS.iter().map(|(key, word)| ((*key).to_owned(), *word)).collect(),
+        _ => model.keys.footer(model.focus),
     };
     for (key, word) in shown {
         let piece = format!(" {key} ");

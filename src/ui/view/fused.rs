@@ -73,7 +73,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
 
 fn waiting(model: &Model) -> String {
     match (&model.conversation, model.running) {
-        (None, _) if model.database.open => "choose a conversation: O opens the list".to_owned(),
+        (None, _) if model.database.open => model.keys.fill("choose a conversation: {conversations} opens the list"),
         (None, _) => "opening the database".to_owned(),
         (Some(_), true) => "searching".to_owned(),
         (Some(open), false) => {

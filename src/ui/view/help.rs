@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 
 use super::{Piece, overlay, put, text};
 use crate::ui::command::COMMANDS;
-use crate::ui::keys::{Binding, KEYS};
+use crate::ui::keys::Binding;
 use crate::ui::model::{Model, text_of};
 use crate::ui::theme::Role;
 
@@ -41,19 +41,18 @@ fn lines(model: &Model, typed: &str) -> Vec<(String, String)> {
             lines.extend(rows);
         }
     };
-    let row = |binding: &Binding| (binding.keys.join(" "), binding.doc.to_owned());
-    let own = KEYS.iter().filter(|binding| binding.pane == Some(model.focus)).map(row).collect();
+    // A line that the configuration left without a key has nothing to teach.
+    let table = || model.keys.lines().filter(|(_, keys)| !keys.is_empty());
+    let row = |(binding, keys): (&Binding, &[String])| (keys.join(" "), binding.doc.to_owned());
+    let own = table().filter(|(binding, _)| binding.pane == Some(model.focus)).map(row).collect();
     section(format!("Pane {} {}", model.focus.number(), model.focus.name()), own);
-    section("Everywhere".to_owned(), KEYS.iter().filter(|binding| binding.pane.is_none()).map(row).collect());
-    let others = KEYS.iter().filter(|binding| binding.pane.is_some_and(|pane| pane != model.focus));
+    section("Everywhere".to_owned(), table().filter(|(binding, _)| binding.pane.is_none()).map(row).collect());
+    let others = table().filter(|(binding, _)| binding.pane.is_some_and(|pane| pane != model.focus));
     section(
         "Other panes".to_owned(),
         others
-            .map(|binding| {
-                (
-                    format!("{} {}", binding.pane.map_or("", |pane| pane.name()), binding.keys.join(" ")),
-                    binding.doc.to_owned(),
-                )
+            .map(|(binding, keys)| {
+                (format!("{} {}", binding.pane.map_or("", |pane| pane.name()), keys.join(" ")), binding.doc.to_owned())
             })
             .collect(),
     );

@@ -38,7 +38,7 @@ fn question(model: &Model, planned: &Planned, width: usize, lines: &mut Vec<Vec<
     let theme = &model.theme;
     let notice = |words: &str| vec![(text::clip(&format!(" {words}"), width), theme.style(Role::Notice))];
     let Some(trace) = &model.trace else {
-        lines.push(notice("no question is asked: i types one"));
+        lines.push(notice(&model.keys.fill("no question is asked: {edit} types one")));
         return;
     };
     let asked = text::one_line(&trace.scored.query.text, 0, width.saturating_sub(1));
@@ -49,7 +49,7 @@ fn question(model: &Model, planned: &Planned, width: usize, lines: &mut Vec<Vec<
     };
     match (&planned.plans, planned.plan(&trace.scored.query.text)) {
         (None, _) => lines.push(notice("planning")),
-        (_, None) => lines.push(notice("this question has no gold: m marks a passage")),
+        (_, None) => lines.push(notice(&model.keys.fill("this question has no gold: {mark} marks a passage"))),
         (_, Some(Plan::TooLarge)) => lines.push(notice("more ways than were looked at: h limits the hits")),
         (_, Some(Plan::Unsolved(found))) => {
             let gold = trace.scored.gold.len();

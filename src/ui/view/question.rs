@@ -61,7 +61,7 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
         }
     }
     if let Some(words) = a.map(|a| a.standing(model).words()).filter(|words| !words.is_empty()) {
-        pieces.push((format!("{words}  "), theme.style(Role::Notice)));
+        pieces.push((format!("{}  ", model.keys.fill(words)), theme.style(Role::Notice)));
     }
     if let Some(trace) = model.trace.as_ref().filter(|_| !model.running) {
         let times = &trace.scored.timings;
@@ -77,7 +77,7 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     } else if let Some(all) = model.sweep_all.as_ref().filter(|all| all.running) {
         pieces.push((format!("sweep {}/{}  Esc stops ", all.done, all.total), theme.style(Role::Notice)));
     } else if model.stopped {
-        pieces.push(("stopped, R goes on ".to_owned(), theme.style(Role::Notice)));
+        pieces.push((model.keys.fill("stopped, {resume} goes on "), theme.style(Role::Notice)));
     }
     pieces
 }

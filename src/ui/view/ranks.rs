@@ -63,7 +63,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let inside = frame(model, Pane::Ranks, area, model.joined.name(), buf);
     let width = usize::from(inside.width);
     if width < 3 * AXIS + 2 * GAP || inside.height < 6 {
-        put(buf, inside, 0, &[("too small: z zooms".to_owned(), theme.style(Role::Notice))]);
+        put(buf, inside, 0, &[(model.keys.fill("too small: {zoom} zooms"), theme.style(Role::Notice))]);
         return;
     }
     let a = model.pinned.as_ref().and_then(Pinned::comparable).filter(|_| width >= 4 * AXIS + 3 * GAP);

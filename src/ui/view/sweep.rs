@@ -28,11 +28,11 @@ pub(super) fn draw(model: &Model, cursor: Cursor, buf: &mut Buffer) {
     let inside = overlay(model, &title, screen, buf);
     let Some(found) = sweep::shown(model, &cursor) else {
         let words = if cursor.all {
-            " no question of this conversation has gold: ask one and mark a passage with m"
+            " no question of this conversation has gold: ask one and mark a passage with {mark}"
         } else {
-            " no gold is known for this question: mark a passage with m, choose another with L, or see all with a"
+            " no gold is known for this question: mark a passage with {mark}, choose another with {questions}, or see all with a"
         };
-        put(buf, inside, 0, &[(words.to_owned(), theme.style(Role::Notice))]);
+        put(buf, inside, 0, &[(model.keys.fill(words), theme.style(Role::Notice))]);
         return;
     };
     let width = usize::from(inside.width);
@@ -103,7 +103,10 @@ fn below(model: &Model, cursor: &Cursor, found: &Sweep, cheapest: Option<(usize,
                 let first = if model.running { "; the one on the screen comes first" } else { "" };
                 (format!("{} of {} questions asked{left}{first}; Esc stops", all.done, all.total), Role::Notice)
             }
-            (_, true) => (format!("stopped at {} of {} questions: R goes on", all.done, all.total), Role::Notice),
+            (_, true) => (
+                format!("stopped at {} of {} questions: {} goes on", all.done, all.total, model.keys.first("resume")),
+                Role::Notice,
+            ),
             _ => {
                 (format!("all {} questions asked; gold of the question set and marked by hand", all.total), Role::Faint)
             }

@@ -28,7 +28,7 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         right.push((words, faint));
         right.push((format!("{glyph}  "), style));
     }
-    right.push(("? help ".to_owned(), theme.style(Role::Key)));
+    right.push((model.keys.fill("{help} help "), theme.style(Role::Key)));
     let used = put_right(buf, area, 0, &right);
     let left = Rect { width: area.width - used, ..area };
     let file = model
