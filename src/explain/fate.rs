@@ -100,7 +100,8 @@ fn found(trace: &Trace, passage: u32) -> String {
 
 fn ranked(trace: &Trace, passage: u32) -> String {
     let scored = &trace.scored;
-    format!("ce {}   colbert {}", one_ranker(&scored.ce, passage), one_ranker(&scored.colbert, passage))
+    let [_, second] = trace.rankings();
+    format!("ce {}   {second} {}", one_ranker(&scored.ce, passage), one_ranker(&scored.colbert, passage))
 }
 
 fn one_ranker(ranker: &Ranker, passage: u32) -> String {
@@ -119,9 +120,11 @@ fn one_ranker(ranker: &Ranker, passage: u32) -> String {
 
 fn fused(trace: &Trace, passage: u32) -> String {
     let Some(row) = trace.fused_row(passage) else { return String::new() };
+    let [_, second] = trace.rankings();
     let (first, second) = match trace.settings.fusion {
-        Fusion::Z => ("BM25", "MaxSim"),
-        _ => ("ce", "colbert"),
+        Fusion::Z if second == "colbert" => ("BM25", "MaxSim"),
+        Fusion::Z => ("BM25", second),
+        _ => ("ce", second),
     };
     let shares = match trace.settings.fusion {
         Fusion::Rrf | Fusion::Z | Fusion::MinMax | Fusion::ScoreZ | Fusion::Rrf3 => {

@@ -40,7 +40,10 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     };
     let inside = frame(model, Pane::Passage, area, &right, buf);
     let mut notes = notes(trace, selected);
-    notes.extend(matched(model));
+    // Pooled scores are not those of the tokens of the whole passage.
+    if winner(trace, selected).is_none() {
+        notes.extend(matched(model));
+    }
     let below = if inside.height > 6 { notes.len() as u16 } else { 0 };
     let body = Rect { height: inside.height - below, ..inside };
     let lines = around(model, trace, selected, body);

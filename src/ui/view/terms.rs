@@ -86,7 +86,11 @@ fn lexical(model: &Model, trace: &Trace, width: usize) -> Vec<String> {
     for part in &parts {
         let gain = share(part);
         let name = text::pad(&part.token, 14.min(width / 2));
-        let line = format!(" {name} {:>6.2}  idf {:<5.2} in {:>3} ", gain, part.idf, part.shares.len());
+        let line = if width < 40 {
+            format!(" {name} {gain:>5.2} ")
+        } else {
+            format!(" {name} {gain:>5.2}  idf {:<5.2} in {:>3} ", part.idf, part.shares.len())
+        };
         let room = width.saturating_sub(text::width(&line)).min(10);
         let bar = if most > 0.0 && room > 2 { bar(&model.theme, gain / most, room) } else { String::new() };
         lines.push(text::clip(&format!("{line}{bar}"), width));
