@@ -153,7 +153,7 @@ fn a_file_that_is_not_there_or_cannot_be_read_stops_nothing() {
     assert_eq!(code, Some(0));
     assert!(said.contains("cannot be read"), "{said}");
     let (_, paths, _) = memsift(dir.path(), &["paths"]);
-    let line = format!("config  {}\n", dir.path().join("config.toml").display());
+    let line = format!("config    {}\n", dir.path().join("config.toml").display());
     assert!(paths.ends_with(&line), "{paths}");
 }
 
