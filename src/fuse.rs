@@ -87,7 +87,7 @@ pub fn fuse(scored: &Scored, settings: &Settings) -> Fused {
     let mut assumptions = Vec::new();
     let ce = view(scored, |at| scored.ce.value(at), |at| scored.ce.rank(at));
     let colbert = view(scored, |at| scored.colbert.value(at), |at| scored.colbert.rank(at));
-    let wants_ce = matches!(settings.fusion, Fusion::Rrf | Fusion::Rrf3 | Fusion::MinMax | Fusion::ScoreZ | Fusion::Ce);
+    let wants_ce = settings.fusion.reads_ce();
     let wants_colbert = !matches!(settings.fusion, Fusion::Ce | Fusion::Dense | Fusion::Match | Fusion::Order);
     note(
         &mut assumptions,

@@ -94,6 +94,7 @@ pub mod eval;
 pub mod explain;
 pub mod fuse;
 pub mod history;
+pub mod markup;
 pub mod models;
 pub mod moment;
 pub mod nlp;

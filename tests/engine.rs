@@ -176,6 +176,12 @@ fn the_newest_question_wins_and_a_stopped_one_goes_on() {
     assert!((pair.score.score - ce.value).abs() < 1e-4 && pair.tokens.read.len() as u32 == ce.tokens);
 }
 
+/// The questions of the set that have gold.
+fn with_gold(conversation: &Conversation) -> Vec<(String, Vec<usize>)> {
+    let known = conversation.questions.iter().filter(|known| !known.gold.is_empty());
+    known.map(|known| (known.text.trim().to_owned(), known.gold.clone())).collect()
+}
+
 /// Two settings over all questions: as if each were asked alone, also where they search differently.
 #[test]
 fn two_settings_are_compared_on_every_question() {
@@ -183,9 +189,7 @@ fn two_settings_are_compared_on_every_question() {
     let (send, events) = channel();
     let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
     let conversation = open(&engine, &events, dir.path());
-    let known = conversation.questions.iter().filter(|known| !known.gold.is_empty());
-    let questions: Vec<(String, Vec<usize>)> =
-        known.map(|known| (known.text.trim().to_owned(), known.gold.clone())).collect();
+    let questions = with_gold(&conversation);
     let a = Settings::default();
     let b = a.with("matching=word,unit=session,budget=900").unwrap();
     let ask = ContrastAsk { number: 7, conversation: conversation.clone(), questions, a: a.clone(), b: b.clone() };
@@ -216,9 +220,7 @@ fn a_sweep_counts_every_question_and_leaves_room_for_a_question() {
     let (send, events) = channel();
     let engine = Engine::start(options(dir.path().join("none")), move |event| drop(send.send(event))).unwrap();
     let conversation = open(&engine, &events, dir.path());
-    let known = conversation.questions.iter().filter(|known| !known.gold.is_empty());
-    let questions: Vec<(String, Vec<usize>)> =
-        known.map(|known| (known.text.trim().to_owned(), known.gold.clone())).collect();
+    let questions = with_gold(&conversation);
     let total = questions.len();
     assert!(total > 3);
     let axes = || (Axis::read("alpha=0:0.4:0.2").unwrap(), Axis::read("budget=500:2000:500").unwrap());

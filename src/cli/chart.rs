@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::explain::fate::number;
+use crate::markup::escaped;
 
 /// Colours that people with any colour vision tell apart; dashes tell them apart without colours.
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777"];
@@ -49,11 +50,6 @@ impl Chart {
             Self::Bars { title, bars } => draw_bars(title, bars),
         }
     }
-}
-
-/// Text that is no markup.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn open(title: &str, height: f64) -> String {

@@ -3,8 +3,9 @@
 
 use std::fmt::Write;
 
-use super::chart::{Chart, escaped};
+use super::chart::Chart;
 use super::table::{Style, Table};
+use crate::markup::escaped;
 
 /// How it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,8 @@ impl Document {
         for part in &self.parts {
             match part {
                 Part::Lines(lines) => {
-                    let _ = writeln!(text, "<p>{}</p>", escaped(lines.trim_end()).replace('\n', "<br>\n"));
+                    let lines: Vec<String> = lines.trim_end().lines().map(escaped).collect();
+                    let _ = writeln!(text, "<p>{}</p>", lines.join("<br>\n"));
                 }
                 Part::Table(table) => table.html(text),
                 Part::Chart(chart) => text.push_str(&chart.svg()),

@@ -12,7 +12,7 @@ use crate::engine::{Deaf, Models, Pipeline};
 use crate::eval::outcome::Outcome;
 use crate::eval::report::System;
 use crate::history::Question;
-use crate::settings::{Fusion, Settings, Stage, Truncation};
+use crate::settings::{Settings, Truncation};
 use crate::trace::Trace;
 
 /// One question under one setting.
@@ -68,10 +68,9 @@ pub fn measure(pipeline: &mut Pipeline, asked: &[Asked], systems: &[System], eac
     pipeline.set_models(models);
 }
 
-/// True when an order or a cut depends on the cross-encoder.
+/// True when the order or the cut depends on the cross-encoder.
 fn looks_at_ce(settings: &Settings) -> bool {
-    let order = matches!(settings.fusion, Fusion::Rrf | Fusion::Rrf3 | Fusion::MinMax | Fusion::ScoreZ | Fusion::Ce);
-    order || settings.truncation == Truncation::Adaptive
+    settings.fusion.reads_ce() || settings.truncation == Truncation::Adaptive
 }
 
 /// Settings that share a search, by their places: fusion and cut need no model.
@@ -80,10 +79,7 @@ fn searches(systems: &[System]) -> Vec<Vec<usize>> {
     for (at, system) in systems.iter().enumerate() {
         let serves = |group: &&mut Vec<usize>| {
             let first = group.first().and_then(|first| systems.get(*first));
-            first.is_some_and(|first| {
-                let stage = system.settings.first_changed_stage(&first.settings);
-                !matches!(stage, Some(stage) if stage < Stage::Fuse)
-            })
+            first.is_some_and(|first| system.settings.shares_scores_with(&first.settings))
         };
         match searches.iter_mut().find(serves) {
             Some(group) => group.push(at),

@@ -140,7 +140,7 @@ fn solve(
     let text = known.text.trim();
     let query = pipeline.read(text, settings);
     let gold = set.of_turns(&known.gold);
-    let plan = plan(set, text, &query.terms, &gold, pipeline.reader(), settings, rules);
+    let plan = plan(set, &query, &gold, pipeline.reader(), settings, rules);
     let id = |passage: &u32| set.passages.get(*passage as usize).map_or_else(String::new, |found| found.id.clone());
     let named: Vec<u32> = match &plan {
         Plan::Solved(steps) => steps.iter().flat_map(|step| step.finds.iter().copied().chain(step.taught_by)).collect(),

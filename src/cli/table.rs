@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::chart::escaped;
+use crate::markup::escaped;
 
 /// A table with a title. The first column is aligned left, the others right.
 #[derive(Debug, Clone, Default)]

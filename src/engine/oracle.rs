@@ -14,7 +14,7 @@ pub(super) fn answer(pipeline: &mut Pipeline, ask: &OracleAsk) -> Event {
     let pipeline = &*pipeline;
     let solve = |(text, gold): &(String, Vec<usize>)| {
         let query = pipeline.read(text, &ask.settings);
-        plan(&set, text, &query.terms, &set.of_turns(gold), pipeline.reader(), &ask.settings, ask.rules)
+        plan(&set, &query, &set.of_turns(gold), pipeline.reader(), &ask.settings, ask.rules)
     };
     let plans: Vec<Plan> = ask.questions.par_iter().map(solve).collect();
     Event::Planned { number: ask.number, plans }

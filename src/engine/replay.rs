@@ -8,7 +8,7 @@ use super::job::{Ask, ContrastAsk, Contrasted, Event, Job, ModelState, ModelStat
 use crate::eval::sweep::{Sweep, sweep};
 use crate::history::{Conversation, ConversationSummary, Question};
 use crate::scored::{Ranker, Scored};
-use crate::settings::{Settings, Stage};
+use crate::settings::Settings;
 use crate::trace::Trace;
 
 /// One trace that stands for an engine.
@@ -92,13 +92,12 @@ impl Replay {
 
     fn ask(&self, ask: &Ask) {
         let generation = ask.generation;
-        let stage = ask.settings.first_changed_stage(&self.scored.settings);
         if ask.text != self.scored.query.text {
             (self.say)(Event::Failed(format!(
                 "this is a replayed trace of one question ('{}'): open the database to ask another",
                 self.scored.query.text
             )));
-        } else if !matches!(stage, None | Some(Stage::Fuse | Stage::Truncate)) {
+        } else if !ask.settings.shares_scores_with(&self.scored.settings) {
             (self.say)(Event::Failed(
                 "a replayed trace cannot be searched again: knobs of terms and hops need the database".to_owned(),
             ));
@@ -110,10 +109,7 @@ impl Replay {
 
     /// The one question, where both settings share its terms and hops.
     fn contrast(&self, ask: &ContrastAsk) {
-        let serves = |settings: &Settings| {
-            let stage = settings.first_changed_stage(&self.scored.settings);
-            matches!(stage, None | Some(Stage::Fuse | Stage::Truncate))
-        };
+        let serves = |settings: &Settings| settings.shares_scores_with(&self.scored.settings);
         let total = ask.questions.len();
         let found = ask.questions.iter().position(|(text, _)| *text == self.scored.query.text);
         let row = found.filter(|_| serves(&ask.a) && serves(&ask.b)).map(|question| {

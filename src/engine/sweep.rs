@@ -10,7 +10,7 @@ use super::pipeline::{Listener, Pipeline};
 use crate::eval::sweep::{Sweep, sweep};
 use crate::history::Conversation;
 use crate::scored::{RankerState, Scored, SentenceVectors};
-use crate::settings::{Settings, Stage};
+use crate::settings::Settings;
 use crate::trace::Trace;
 
 /// Searches whose scores are kept: those of two settings that are compared.
@@ -169,8 +169,7 @@ fn scores(
 
 impl Kept {
     fn serves(&self, conversation: &Arc<Conversation>, settings: &Settings) -> bool {
-        let stage = settings.first_changed_stage(&self.settings);
-        Arc::ptr_eq(&self.conversation, conversation) && !matches!(stage, Some(stage) if stage < Stage::Fuse)
+        Arc::ptr_eq(&self.conversation, conversation) && settings.shares_scores_with(&self.settings)
     }
 
     fn keep(&mut self, text: &str, fresh: Arc<Scored>) -> Arc<Scored> {

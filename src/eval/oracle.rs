@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashSet};
 
 use serde::Serialize;
 
-use crate::parse::{Origin, Term};
+use crate::parse::{Origin, Query, Term};
 use crate::passage::PassageSet;
 use crate::retrieve::Reader;
 use crate::retrieve::matcher::find_all;
@@ -70,11 +70,10 @@ struct Search {
 }
 
 /// The cheapest plan for a question: Dijkstra over states of found gold and known names, an edge a single-term search of
-/// unit cost. `gold` are passages; `terms` those of the question.
+/// unit cost. `gold` are passages.
 pub fn plan(
     set: &PassageSet,
-    question: &str,
-    terms: &[Term],
+    query: &Query,
     gold: &[u32],
     reader: &dyn Reader,
     settings: &Settings,
@@ -86,7 +85,7 @@ pub fn plan(
     if gold.len() > MOST_GOLD {
         return Plan::TooLarge;
     }
-    let searches = searches(set, question, terms, gold, reader, settings, rules);
+    let searches = searches(set, query, gold, reader, settings, rules);
     let all = if gold.len() == MOST_GOLD { u128::MAX } else { (1_u128 << gold.len()) - 1 };
     let reached = |covered: u128| if rules.any { covered != 0 } else { covered == all };
     let Some(steps) = dijkstra(&searches, &reached) else { return Plan::TooLarge };
@@ -116,8 +115,7 @@ pub fn plan(
 /// The terms of the question that find gold or teach a name that does, and those names.
 fn searches(
     set: &PassageSet,
-    question: &str,
-    terms: &[Term],
+    query: &Query,
     gold: &[u32],
     reader: &dyn Reader,
     settings: &Settings,
@@ -128,7 +126,7 @@ fn searches(
         let has = |at: &usize| gold.get(*at).is_some_and(|passage| found.binary_search(passage).is_ok());
         (0..gold.len()).filter(has).fold(0_u128, |bits, at| bits | 1 << at)
     };
-    let usable = terms.iter().filter(|term| !term.muted && term.weight > 0.0);
+    let usable = query.terms.iter().filter(|term| !term.muted && term.weight > 0.0);
     let own: Vec<(&Term, Vec<u32>)> = usable.map(|term| (term, returned(term))).collect();
     let mut searches: Vec<Search> = own
         .iter()
@@ -142,7 +140,7 @@ fn searches(
         })
         .collect();
     if rules.learned {
-        let rules = Names::new(set, question, settings);
+        let rules = Names::new(set, &query.text, settings);
         // By name: its place among the searches, or `None` when it finds no gold.
         let mut known: BTreeMap<String, Option<usize>> = BTreeMap::new();
         for (at, (_, found)) in own.iter().enumerate() {

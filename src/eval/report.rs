@@ -62,7 +62,7 @@ pub struct Record {
 
 impl Record {
     /// One that was not asked yet.
-    pub fn new(conversation: usize, question: &Question) -> Self {
+    fn new(conversation: usize, question: &Question) -> Self {
         Self {
             conversation,
             id: question.id.clone(),
@@ -111,6 +111,20 @@ pub struct Lost {
 }
 
 impl Report {
+    /// The conversation of the next questions, and those questions, not asked yet.
+    pub fn add<'a>(&mut self, conversation: &str, questions: impl Iterator<Item = &'a Question>) {
+        let number = self.conversations.len();
+        self.conversations.push(conversation.to_owned());
+        self.records.extend(questions.map(|question| Record::new(number, question)));
+    }
+
+    /// What was measured, by question and system.
+    pub fn fill(&mut self, outcomes: Vec<Vec<Option<Outcome>>>) {
+        for (record, outcomes) in self.records.iter_mut().zip(outcomes) {
+            record.outcomes = outcomes.into_iter().flatten().collect();
+        }
+    }
+
     /// The outcomes of one system for the questions that a test keeps.
     pub fn outcomes<'a>(&'a self, system: usize, keeps: impl Fn(&Record) -> bool + 'a) -> Vec<&'a Outcome> {
         self.records.iter().filter(|one| keeps(one)).filter_map(|one| one.outcomes.get(system)).collect()

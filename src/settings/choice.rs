@@ -201,3 +201,10 @@ choices! {
         PerSession = "per-session",
     }
 }
+
+impl Fusion {
+    /// True when the order depends on the cross-encoder.
+    pub fn reads_ce(self) -> bool {
+        matches!(self, Self::Rrf | Self::Rrf3 | Self::MinMax | Self::ScoreZ | Self::Ce)
+    }
+}

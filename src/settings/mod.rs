@@ -211,6 +211,25 @@ impl Settings {
         Ok(other)
     }
 
+    /// True when scores made under other settings serve these: only knobs of fusion and cut differ.
+    pub fn shares_scores_with(&self, other: &Self) -> bool {
+        !matches!(self.first_changed_stage(other), Some(stage) if stage < Stage::Fuse)
+    }
+
+    /// True when a knob of fusion or cut moves anything under the present fusion and cut.
+    pub fn is_moved_by(&self, knob: &str) -> bool {
+        match knob {
+            "lambda" => self.fusion == Fusion::Z,
+            "w" => matches!(self.fusion, Fusion::Rrf | Fusion::MinMax | Fusion::ScoreZ),
+            "k" => matches!(self.fusion, Fusion::Rrf | Fusion::Rrf3),
+            "alpha" => self.truncation == Truncation::Adaptive,
+            "top-n" => matches!(self.truncation, Truncation::Adaptive | Truncation::Mmr),
+            "cumulative-p" => self.truncation == Truncation::Cumulative,
+            "mmr-relevance" => self.truncation == Truncation::Mmr,
+            _ => true,
+        }
+    }
+
     /// Set a knob by name.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ pub mod file;
 mod form;
 mod redact;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,8 @@ pub struct Trace {
     pub fates: Vec<Fate>,
     /// By passage: its 1-based place in `cut.rows`; 0 for no candidate.
     places: Vec<u32>,
-    /// By passage: its rank by BM25 among the candidates, where the fusion looks at BM25; empty elsewhere.
-    bm25_ranks: Vec<u32>,
+    /// By passage: its rank by BM25 among the candidates, made at first use; a grid of traces has none.
+    bm25_ranks: OnceLock<Vec<u32>>,
 }
 
 /// How much of the gold survives each stage.
@@ -64,8 +64,7 @@ impl Trace {
                 *place = at as u32 + 1;
             }
         }
-        let bm25_ranks = if settings.fusion == Fusion::Z { bm25_ranks(&scored) } else { Vec::new() };
-        Self { scored, settings, fused, cut: done.cut, fates: done.fates, places, bm25_ranks }
+        Self { scored, settings, fused, cut: done.cut, fates: done.fates, places, bm25_ranks: OnceLock::new() }
     }
 
     /// The fate of a passage.
@@ -84,13 +83,18 @@ impl Trace {
         let asked = &self.scored.settings;
         let pooled =
             matches!(asked.unit, Unit::Window | Unit::Session) && !matches!(asked.pooler, Pooler::Text | Pooler::Token);
-        [if self.bm25_ranks.is_empty() { "ce" } else { "bm25" }, if pooled { "dense" } else { "colbert" }]
+        [if self.settings.fusion == Fusion::Z { "bm25" } else { "ce" }, if pooled { "dense" } else { "colbert" }]
     }
 
     /// 1-based ranks of a passage in [`Self::rankings`]; 0 where it has none.
     pub fn ranks(&self, passage: u32) -> [u32; 2] {
-        let bm25 = self.bm25_ranks.get(passage as usize).copied();
-        [bm25.unwrap_or_else(|| self.scored.ce.rank(passage)), self.scored.colbert.rank(passage)]
+        let first = if self.settings.fusion == Fusion::Z {
+            let ranks = self.bm25_ranks.get_or_init(|| bm25_ranks(&self.scored));
+            ranks.get(passage as usize).copied().unwrap_or(0)
+        } else {
+            self.scored.ce.rank(passage)
+        };
+        [first, self.scored.colbert.rank(passage)]
     }
 
     /// The fused row of a passage.

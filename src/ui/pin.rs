@@ -9,7 +9,7 @@ use super::update::Effect;
 use crate::engine::{Ask, Job};
 use crate::explain::compare::{Comparison, comparable, compare};
 use crate::scored::{RankerState, Scored};
-use crate::settings::{Settings, Stage, TermEdits};
+use crate::settings::{Settings, TermEdits};
 use crate::trace::Trace;
 
 /// The pinned settings, and what is known of them.
@@ -110,7 +110,7 @@ impl Pinned {
 
     /// True when these scores are of A's terms and hops, so that only the knobs behind the rankers are left to apply.
     fn is_served_by(&self, scored: &Scored) -> bool {
-        matches!(self.settings.first_changed_stage(&scored.settings), None | Some(Stage::Fuse | Stage::Truncate))
+        self.settings.shares_scores_with(&scored.settings)
     }
 
     /// Make what is missing for B's trace, or the job that brings it.

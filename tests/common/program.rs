@@ -20,30 +20,22 @@ pub fn memsift(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
+/// The sample histories with their questions.
+const SAMPLES: [(&str, &str); 4] = [
+    ("nell-and-idris.jsonl", include_str!("../../sample-data/nell-and-idris.jsonl")),
+    ("nell-and-idris.questions.jsonl", include_str!("../../sample-data/nell-and-idris.questions.jsonl")),
+    ("hester-and-rafe.jsonl", include_str!("../../sample-data/hester-and-rafe.jsonl")),
+    ("hester-and-rafe.questions.jsonl", include_str!("../../sample-data/hester-and-rafe.questions.jsonl")),
+];
+
 /// The first sample history with its questions, as a database in this folder.
 pub fn sample(dir: &Path) -> String {
-    import(
-        dir,
-        "sample.db",
-        &[
-            ("nell-and-idris.jsonl", include_str!("../../sample-data/nell-and-idris.jsonl")),
-            ("nell-and-idris.questions.jsonl", include_str!("../../sample-data/nell-and-idris.questions.jsonl")),
-        ],
-    )
+    import(dir, "sample.db", &SAMPLES[..2])
 }
 
 /// Both sample histories.
 pub fn samples(dir: &Path) -> String {
-    import(
-        dir,
-        "samples.db",
-        &[
-            ("nell-and-idris.jsonl", include_str!("../../sample-data/nell-and-idris.jsonl")),
-            ("nell-and-idris.questions.jsonl", include_str!("../../sample-data/nell-and-idris.questions.jsonl")),
-            ("hester-and-rafe.jsonl", include_str!("../../sample-data/hester-and-rafe.jsonl")),
-            ("hester-and-rafe.questions.jsonl", include_str!("../../sample-data/hester-and-rafe.questions.jsonl")),
-        ],
-    )
+    import(dir, "samples.db", &SAMPLES)
 }
 
 /// A database of these texts.

@@ -262,8 +262,8 @@ impl Session {
                 Effect::Send(Job::Oracle(ask)) => {
                     let set = PassageSet::new(Arc::clone(&ask.conversation), Shape::of(&ask.settings));
                     let solve = |(text, gold): &(String, Vec<usize>)| {
-                        let terms = parse_plain(text, &ask.settings).terms;
-                        plan(&set, text, &terms, &set.of_turns(gold), &NoReader, &ask.settings, ask.rules)
+                        let query = parse_plain(text, &ask.settings);
+                        plan(&set, &query, &set.of_turns(gold), &NoReader, &ask.settings, ask.rules)
                     };
                     let plans = ask.questions.iter().map(solve).collect();
                     let event = Event::Planned { number: ask.number, plans };

@@ -21,10 +21,10 @@ use super::reading::ReadingArgs;
 use super::{BadInput, output, pipeline, say_what_is_missing};
 use crate::engine::{Pipeline, SlotName};
 use crate::eval::outcome::Outcome;
-use crate::eval::report::{Record, Report, SEED, System};
+use crate::eval::report::{Report, SEED, System};
 use crate::eval::sweep::Axis;
 use crate::eval::tune::{Kept, Row, Tuned, tune};
-use crate::settings::{Fusion, Settings, Truncation};
+use crate::settings::Settings;
 use crate::trace::Trace;
 
 /// Arguments of `eval`.
@@ -70,9 +70,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let store = args.reading.open(&args.db)?;
     let questions = args.questions.choose(&store, &args.db)?;
     let mut report = Report { systems, evidence: questions.evidence.clone(), ..Report::default() };
-    for (number, one) in questions.asked.iter().enumerate() {
-        report.conversations.push(one.conversation.id.clone());
-        report.records.extend(one.questions().map(|question| Record::new(number, question)));
+    for one in &questions.asked {
+        report.add(&one.conversation.id, one.questions());
     }
     let began = Instant::now();
     let mut pipeline = pipeline(&rankers)?;
@@ -115,17 +114,7 @@ fn axis(text: &str, settings: &Settings) -> Result<Axis, BadInput> {
         _ => Axis::read(text),
     };
     let axis = axis.map_err(|error| BadInput(format!("--tune: {error}")))?;
-    let plays = match axis.knob.as_str() {
-        "lambda" => settings.fusion == Fusion::Z,
-        "w" => matches!(settings.fusion, Fusion::Rrf | Fusion::MinMax | Fusion::ScoreZ),
-        "k" => matches!(settings.fusion, Fusion::Rrf | Fusion::Rrf3),
-        "alpha" => settings.truncation == Truncation::Adaptive,
-        "top-n" => matches!(settings.truncation, Truncation::Adaptive | Truncation::Mmr),
-        "cumulative-p" => settings.truncation == Truncation::Cumulative,
-        "mmr-relevance" => settings.truncation == Truncation::Mmr,
-        _ => true,
-    };
-    if plays {
+    if settings.is_moved_by(&axis.knob) {
         return Ok(axis);
     }
     let knob = &axis.knob;
@@ -165,9 +154,7 @@ fn ask_all(
             *slot = Some(outcome);
         }
     });
-    for (record, outcomes) in report.records.iter_mut().zip(outcomes) {
-        record.outcomes = outcomes.into_iter().flatten().collect();
-    }
+    report.fill(outcomes);
     let mut tuned = Vec::new();
     for (axis, rows) in axes.iter().zip(&rows) {
         let knob = axis.knob.clone();

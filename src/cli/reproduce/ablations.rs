@@ -13,7 +13,7 @@ use super::smartsearch::ADVERSARIAL;
 use super::{ReproduceArgs, without_ce};
 use crate::eval::ablation::{Ablation, ORDER, SEARCH};
 use crate::eval::figure::Figure;
-use crate::eval::report::{Record, Report, System};
+use crate::eval::report::{Report, System};
 use crate::eval::smartsearch::settings;
 use crate::explain::fate::thousands;
 use crate::settings::{Fusion, Settings};
@@ -36,9 +36,8 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     let mut pipeline = pipeline(&rankers)?;
     let began = Instant::now();
     let mut report = Report { evidence: questions.evidence.clone(), ..Report::default() };
-    for (number, one) in questions.asked.iter().enumerate() {
-        report.conversations.push(one.conversation.id.clone());
-        report.records.extend(one.questions().map(|question| Record::new(number, question)));
+    for one in &questions.asked {
+        report.add(&one.conversation.id, one.questions());
     }
     // The first table asks for no cross-encoder: other candidates would have to be scored for every row.
     let searches = SEARCH.iter().flat_map(|one| ORDERS.map(|fusion| (one, Some(fusion))));
@@ -52,8 +51,10 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     }
     let count = report.systems.len();
     let mut outcomes = vec![vec![None; count]; report.records.len()];
-    let (first, second) = report.systems.split_at(SEARCH.len() * ORDERS.len());
-    for (systems, from) in [(first, 0), (second, first.len())] {
+    // Where the systems of the second table begin.
+    let second = SEARCH.len() * ORDERS.len();
+    let (searches, orders) = report.systems.split_at(second);
+    for (systems, from) in [(searches, 0), (orders, second)] {
         measure(&mut pipeline, &questions.asked, systems, &mut |one| {
             let slot = outcomes.get_mut(one.number).and_then(|row: &mut Vec<_>| row.get_mut(from + one.system));
             if let Some(slot) = slot {
@@ -61,9 +62,7 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
             }
         });
     }
-    for (record, outcomes) in report.records.iter_mut().zip(outcomes) {
-        record.outcomes = outcomes.into_iter().flatten().collect();
-    }
+    report.fill(outcomes);
     say_what_is_missing(&pipeline);
     let mut document = Document::new("Ablations of the first paper's pipeline");
     document.lines(format!(
@@ -75,9 +74,9 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
         began.elapsed().as_secs_f64()
     ));
     document.table(search_table(&report));
-    document.table(order_table(&report, first.len(), ce.is_ok() && !args.with_ce));
+    document.table(order_table(&report, second, ce.is_ok() && !args.with_ce));
     let bars = ORDER.iter().enumerate().map(|(number, one)| {
-        let outcomes = report.outcomes(first.len() + number, |_| true);
+        let outcomes = report.outcomes(second + number, |_| true);
         (one.name.to_owned(), Figure::Kept.over(outcomes).map(|share| share * 100.0))
     });
     document.chart(Chart::Bars { title: "% of the gold that is kept".to_owned(), bars: bars.collect() });

@@ -55,8 +55,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
                 tally.add(&scored);
                 for (rules, totals) in &mut oracles {
                     let set = &scored.passages;
-                    let terms = &scored.query.terms;
-                    totals.add(&plan(set, &question.text, terms, &scored.gold, pipeline.reader(), &knobs, *rules));
+                    totals.add(&plan(set, &scored.query, &scored.gold, pipeline.reader(), &knobs, *rules));
                 }
             }
         }

@@ -48,7 +48,7 @@ impl<'a> Fusing<'a> {
 
     /// True when this knob can move the order.
     pub(super) fn moves_with(&self, knob: &str) -> bool {
-        !self.fixed && super::survival::acts(self.trace, knob)
+        !self.fixed && self.trace.settings.is_moved_by(knob)
     }
 
     /// The fused scores with one knob at a value.

@@ -131,7 +131,7 @@ impl WhatIfs {
                 Some(field) => survival::strip(field, knob, &mut scratch),
                 None => Ok(survival::never(trace, knob)),
             };
-            let acts = survival::acts(trace, knob.name);
+            let acts = trace.settings.is_moved_by(knob.name);
             let now = grain::number(knob, &trace.settings);
             Some(WhatIf::new(trace, passage, (knob.name, now, acts), strip, |to| survival::retraced(trace, knob, to)))
         };

@@ -55,18 +55,6 @@ pub(super) fn strip(field: &Field<'_>, knob: &Knob, scratch: &mut Scratch) -> Re
     }
 }
 
-/// True when the knob moves anything under the present fusion and cut.
-pub(super) fn acts(trace: &Trace, knob: &str) -> bool {
-    match knob {
-        "alpha" => trace.settings.truncation == Truncation::Adaptive,
-        "budget" => true,
-        "top-n" => matches!(trace.settings.truncation, Truncation::Adaptive | Truncation::Mmr),
-        "w" => matches!(trace.settings.fusion, Fusion::Rrf | Fusion::MinMax | Fusion::ScoreZ),
-        "lambda" => trace.settings.fusion == Fusion::Z,
-        _ => matches!(trace.settings.fusion, Fusion::Rrf | Fusion::Rrf3),
-    }
-}
-
 fn is_mmr(field: &Field<'_>) -> bool {
     field.trace.settings.truncation == Truncation::Mmr && field.trace.scored.sentences.is_some()
 }
@@ -222,7 +210,7 @@ fn top_n(field: &Field<'_>, knob: &Knob, scratch: &mut Scratch) -> Result<Strip,
         let strip = moved_mmr(field, knob, &points)?;
         return Ok(strip.stretched(f64::from(most)));
     }
-    if !acts(field.trace, knob.name) {
+    if !field.trace.settings.is_moved_by(knob.name) {
         return Ok(constant(field, knob));
     }
     let (order, place) = (walked(field), above(field));
@@ -262,7 +250,7 @@ fn top_n(field: &Field<'_>, knob: &Knob, scratch: &mut Scratch) -> Result<Strip,
 /// The diversity cut has no short way: run the pipeline itself at every value, where that is quick enough.
 fn moved_mmr(field: &Field<'_>, knob: &Knob, points: &[f64]) -> Result<Strip, &'static str> {
     let trace = field.trace;
-    if !acts(trace, knob.name) {
+    if !trace.settings.is_moved_by(knob.name) {
         return Ok(constant(field, knob));
     }
     let dim = trace.scored.sentences.as_ref().map_or(0, |vectors| vectors.dim) as f64;

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 
 use super::{Piece, bar, overlay, put, text};
 use crate::eval::oracle::{Plan, Step};
+use crate::explain::fate::id_of;
 use crate::trace::Trace;
 use crate::ui::model::Model;
 use crate::ui::oracle::Planned;
@@ -43,17 +44,13 @@ fn question(model: &Model, planned: &Planned, width: usize, lines: &mut Vec<Vec<
     };
     let asked = text::one_line(&trace.scored.query.text, 0, width.saturating_sub(1));
     lines.push(vec![(format!(" {asked}"), theme.style(Role::Text))]);
-    let name = |passage: &u32| {
-        let found = trace.scored.passages.passages.get(*passage as usize);
-        found.map_or_else(|| "?".to_owned(), |found| found.id.clone())
-    };
     match (&planned.plans, planned.plan(&trace.scored.query.text)) {
         (None, _) => lines.push(notice("planning")),
         (_, None) => lines.push(notice(&model.keys.fill("this question has no gold: {mark} marks a passage"))),
         (_, Some(Plan::TooLarge)) => lines.push(notice("more ways than were looked at: h limits the hits")),
         (_, Some(Plan::Unsolved(found))) => {
             let gold = trace.scored.gold.len();
-            let found: Vec<String> = found.iter().map(name).collect();
+            let found: Vec<&str> = found.iter().map(|passage| id_of(trace, *passage)).collect();
             let reach = if found.is_empty() { String::new() } else { format!(": {}", found.join(", ")) };
             let words = format!("not solvable: all searches together find {} of {gold} gold{reach}", found.len());
             lines.push(vec![(text::clip(&format!(" {words}"), width), theme.style(Role::Cut))]);
@@ -72,11 +69,7 @@ fn question(model: &Model, planned: &Planned, width: usize, lines: &mut Vec<Vec<
 
 fn step_line(model: &Model, trace: &Trace, number: usize, step: &Step, width: usize) -> Vec<Piece> {
     let theme = &model.theme;
-    let name = |passage: &u32| {
-        let found = trace.scored.passages.passages.get(*passage as usize);
-        found.map_or_else(|| "?".to_owned(), |found| found.id.clone())
-    };
-    let finds: Vec<String> = step.finds.iter().map(name).collect();
+    let finds: Vec<&str> = step.finds.iter().map(|passage| id_of(trace, *passage)).collect();
     let head = format!(" {number}  {}", text::pad(&step.term, 16));
     let hits = format!(" {:>5} hits  ", step.hits);
     let used = text::width(&head) + text::width(&hits);
