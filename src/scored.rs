@@ -37,6 +37,17 @@ pub struct Scored {
     pub timings: Timings,
 }
 
+/// What vectors say about every passage for one question.
+#[derive(Debug, Clone)]
+pub struct Similarity {
+    /// Late interaction.
+    pub colbert: Arc<Ranker>,
+    /// Sentence vectors.
+    pub dense: Arc<Ranker>,
+    /// Sentence vectors of the passages; `None` without a model for them.
+    pub sentences: Option<Arc<SentenceVectors>>,
+}
+
 /// Unit sentence vectors of all passages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SentenceVectors {

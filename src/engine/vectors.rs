@@ -44,6 +44,11 @@ pub struct VectorScores {
 }
 
 impl VectorScores {
+    /// No score yet, for so many passages.
+    fn none(passages: usize) -> Self {
+        Self { maxsim: vec![None; passages], cosine: vec![None; passages], sentences: None, complete: true }
+    }
+
     /// Scores of turns made those of passages of several turns. The ColBERT slot gets the score that the pooler asks for,
     /// from cosines or, for `token`, from token MaxSim; the dense slot pools cosines, by their best for `token`. The vectors
     /// become the unit means of the turns'.
@@ -95,7 +100,8 @@ impl HistoryVectors {
         &self.set
     }
 
-    /// Score all passages. `progress` hears how many passages were looked at; when it answers false, scoring stops.
+    /// Score all passages against every question; one entry a question. `progress` hears how many passages were looked at;
+    /// when it answers false, scoring stops.
     ///
     /// # Errors
     /// When the encoder fails.
@@ -103,43 +109,41 @@ impl HistoryVectors {
         &mut self,
         encoder: &dyn TextEncoder,
         cache: &Cache,
-        question: &str,
+        questions: &[&str],
         progress: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<VectorScores, RankError> {
+    ) -> Result<Vec<VectorScores>, RankError> {
         let gives = encoder.gives();
-        let query = question_vectors(encoder, cache, question)?;
-        let read = !gives.tokens || query.tokens > 0;
+        let queries = question_vectors(encoder, cache, questions)?;
+        let references: Vec<&TokenVectors> = queries.iter().collect();
         let passages = self.set.len();
-        let mut scores = VectorScores {
-            maxsim: vec![None; passages],
-            cosine: vec![None; passages],
-            sentences: None,
-            complete: true,
-        };
+        let mut all: Vec<VectorScores> = queries.iter().map(|_| VectorScores::none(passages)).collect();
         let keep = gives.sentence && self.chunks.len() <= KEPT_CHUNKS;
         let mut sentences = Vec::new();
         for at in 0..self.chunks.len() {
             let Some(chunk) = self.chunk(at, encoder, cache, progress)? else {
-                scores.complete = false;
-                return Ok(scores);
+                all.iter_mut().for_each(|scores| scores.complete = false);
+                return Ok(all);
             };
-            for (local, found) in chunk.vectors.score(&query)?.into_iter().enumerate() {
-                let tokens = chunk.tokens.get(local).copied().unwrap_or(0);
-                let clipped = chunk.clipped.get(local).copied().unwrap_or(0);
-                let score = |value: f32, gives: bool| {
-                    (gives && read && value.is_finite()).then_some(Score {
-                        value,
-                        logit: None,
-                        tokens,
-                        clipped,
-                        turn: None,
-                    })
-                };
-                if let Some(slot) = scores.maxsim.get_mut(at * CHUNK + local) {
-                    *slot = score(found.maxsim.score, gives.tokens);
-                }
-                if let Some(slot) = scores.cosine.get_mut(at * CHUNK + local) {
-                    *slot = score(found.cosine, gives.sentence);
+            for ((scores, query), found) in all.iter_mut().zip(&queries).zip(chunk.vectors.score_all(&references)?) {
+                let read = !gives.tokens || query.tokens > 0;
+                for (local, found) in found.into_iter().enumerate() {
+                    let tokens = chunk.tokens.get(local).copied().unwrap_or(0);
+                    let clipped = chunk.clipped.get(local).copied().unwrap_or(0);
+                    let score = |value: f32, gives: bool| {
+                        (gives && read && value.is_finite()).then_some(Score {
+                            value,
+                            logit: None,
+                            tokens,
+                            clipped,
+                            turn: None,
+                        })
+                    };
+                    if let Some(slot) = scores.maxsim.get_mut(at * CHUNK + local) {
+                        *slot = score(found.maxsim.score, gives.tokens);
+                    }
+                    if let Some(slot) = scores.cosine.get_mut(at * CHUNK + local) {
+                        *slot = score(found.cosine, gives.sentence);
+                    }
                 }
             }
             if keep {
@@ -147,9 +151,10 @@ impl HistoryVectors {
             }
         }
         if keep {
-            scores.sentences = Some(Arc::new(SentenceVectors { dim: encoder.dim(), data: sentences }));
+            let sentences = Arc::new(SentenceVectors { dim: encoder.dim(), data: sentences });
+            all.iter_mut().for_each(|scores| scores.sentences = Some(Arc::clone(&sentences)));
         }
-        Ok(scores)
+        Ok(all)
     }
 
     /// One chunk, from memory, from the cache, or made now. `None` when stopped; what was made is in the cache then.
@@ -205,16 +210,25 @@ impl HistoryVectors {
     }
 }
 
-/// The vectors of a question, from the cache when it was asked before.
-fn question_vectors(encoder: &dyn TextEncoder, cache: &Cache, question: &str) -> Result<TokenVectors, RankError> {
-    let key = key(Side::Question, encoder, question);
-    if let Some(Some(known)) = cache.vectors(&[key]).pop() {
-        return Ok(known);
-    }
-    let mut made = encoder.encode_query(question)?;
-    made.round_to_half();
-    cache.put_vectors([(key, &made)]);
-    Ok(made)
+/// The vectors of questions, from the cache where they were asked before.
+fn question_vectors(
+    encoder: &dyn TextEncoder,
+    cache: &Cache,
+    questions: &[&str],
+) -> Result<Vec<TokenVectors>, RankError> {
+    let keys: Vec<CacheKey> = questions.iter().map(|question| key(Side::Question, encoder, question)).collect();
+    let known = cache.vectors(&keys).into_iter().zip(questions).zip(keys);
+    known
+        .map(|((known, question), key)| match known {
+            Some(known) => Ok(known),
+            None => {
+                let mut made = encoder.encode_query(question)?;
+                made.round_to_half();
+                cache.put_vectors([(key, &made)]);
+                Ok(made)
+            }
+        })
+        .collect()
 }
 
 fn key(side: Side, encoder: &dyn TextEncoder, text: &str) -> CacheKey {

@@ -11,7 +11,7 @@ use crate::fuse::{ranks, z_scores};
 use crate::history::{Conversation, Question};
 use crate::passage::{PassageSet, Shape};
 use crate::pool::pool;
-use crate::scored::{RankerState, Scored};
+use crate::scored::{RankerState, Similarity};
 use crate::settings::{Bm25Form, Captions, Discovery, Pooler, Prf, Settings, Unit};
 
 /// The poolers that are compared, in the order of the tables.
@@ -120,12 +120,12 @@ fn session_number(id: &str) -> Option<u32> {
 }
 
 impl Example {
-    /// From the turn scores of a question under [`settings`]; `None` when it has no gold session.
-    pub fn new(number: usize, question: &Question, scored: &Scored, sessions: &PassageSet) -> Option<Self> {
-        let conversation = &scored.passages.conversation;
+    /// From what vectors say about the turns of a question under [`settings`]; `None` when it has no gold session.
+    pub fn new(number: usize, question: &Question, turns: &Similarity, sessions: &PassageSet) -> Option<Self> {
+        let conversation = &sessions.conversation;
         let gold = gold_sessions(conversation, question);
-        let turns = |session: &usize| conversation.sessions.get(*session).map_or(0, |session| session.turns.len());
-        let longest = gold.iter().map(turns).max()?;
+        let length = |session: &usize| conversation.sessions.get(*session).map_or(0, |session| session.turns.len());
+        let longest = gold.iter().map(length).max()?;
         Some(Self {
             conversation: number,
             category: question.category.clone(),
@@ -133,7 +133,7 @@ impl Example {
             gold,
             bm25: sessions.bm25().scores(question.text.trim()),
             bm25l: sessions.bm25().scores_as(question.text.trim(), Bm25Form::L),
-            dense: POOLERS.map(|pooler| pooled(scored, pooler)),
+            dense: POOLERS.map(|pooler| pooled(turns, pooler, conversation)),
         })
     }
 
@@ -188,24 +188,23 @@ pub fn reordered(scores: &[f64], top: &[usize], others: &[f64]) -> Vec<f64> {
 const NO_TURNS: f64 = -9.0;
 
 /// A score for every session, from the scores of its turns.
-fn pooled(scored: &Scored, pooler: Pooler) -> Option<Vec<f64>> {
-    let ranker = if pooler == Pooler::Token { &scored.colbert } else { &scored.dense };
+fn pooled(turns: &Similarity, pooler: Pooler, conversation: &Conversation) -> Option<Vec<f64>> {
+    let ranker = if pooler == Pooler::Token { &turns.colbert } else { &turns.dense };
     if ranker.state != RankerState::Done {
         return None;
     }
     // A question without any token has no token scores: every turn is as good as any other.
     let value = |turn: usize| ranker.value(turn as u32).unwrap_or(0.0);
-    let sessions = scored.passages.conversation.sessions.iter();
+    let vectors = turns.sentences.as_ref();
     let of = |turns: std::ops::Range<usize>| -> Option<f64> {
         let scores: Vec<f64> = turns.clone().map(value).collect();
         if scores.is_empty() {
             return Some(NO_TURNS);
         }
-        let vectors = scored.sentences.as_ref();
         let rows = vectors.and_then(|found| found.data.get(turns.start * found.dim..turns.end * found.dim));
         pool(pooler, &scores, rows.zip(vectors.map(|found| found.dim))).map(|found| found.score)
     };
-    sessions.map(|session| of(session.turns.clone())).collect()
+    conversation.sessions.iter().map(|session| of(session.turns.clone())).collect()
 }
 
 /// All questions, with λ chosen by leaving one conversation out.

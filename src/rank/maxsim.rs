@@ -2,6 +2,7 @@
 //! the model that made them.
 
 use candle_core::{Device, Tensor};
+use rayon::prelude::*;
 
 use super::bert::with_slice;
 use super::{RankError, TokenVectors};
@@ -11,6 +12,8 @@ use super::{RankError, TokenVectors};
 const WORST: f32 = -1.0;
 /// Passage tokens whose cosines are held at once.
 const BLOCK: usize = 2048;
+/// Question tokens that are compared in one product, when there are several questions.
+const STACK: usize = 192;
 
 /// A late-interaction score.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -98,10 +101,36 @@ impl PassageVectors {
     /// # Errors
     /// [`RankError::Compute`] when the question's vectors have another length.
     pub fn score(&self, query: &TokenVectors) -> Result<Vec<PassageScore>, RankError> {
-        let n = query.tokens;
+        Ok(self.score_all(&[query])?.pop().unwrap_or_default())
+    }
+
+    /// The same for several questions, each with one entry a passage. Many short questions fill a product far better
+    /// than one does, and the stacks of questions run beside each other.
+    ///
+    /// # Errors
+    /// [`RankError::Compute`] when a question's vectors have another length.
+    pub fn score_all(&self, queries: &[&TokenVectors]) -> Result<Vec<Vec<PassageScore>>, RankError> {
+        let mut stacks: Vec<(usize, usize)> = Vec::new();
+        let (mut first, mut tokens) = (0, 0);
+        for (at, query) in queries.iter().enumerate() {
+            if tokens > 0 && tokens + query.tokens > STACK {
+                stacks.push((first, at));
+                (first, tokens) = (at, 0);
+            }
+            tokens += query.tokens;
+        }
+        stacks.push((first, queries.len()));
+        let of = |(first, end): &(usize, usize)| self.score_stack(queries.get(*first..*end).unwrap_or_default());
+        let scores: Vec<_> = stacks.par_iter().map(of).collect::<Result<_, _>>()?;
+        Ok(scores.into_iter().flatten().collect())
+    }
+
+    fn score_stack(&self, queries: &[&TokenVectors]) -> Result<Vec<Vec<PassageScore>>, RankError> {
+        let n: usize = queries.iter().map(|query| query.tokens).sum();
         let mut best = vec![WORST; self.len() * n];
         if n > 0 {
-            let question = Tensor::from_slice(&query.vectors, (n, self.dim), &Device::Cpu)?.t()?;
+            let vectors: Vec<f32> = queries.iter().flat_map(|query| query.vectors.iter().copied()).collect();
+            let question = Tensor::from_vec(vectors, (n, self.dim), &Device::Cpu)?.t()?;
             let mut passage = 0;
             for start in (0..self.tokens()).step_by(BLOCK) {
                 let rows = BLOCK.min(self.tokens() - start);
@@ -119,11 +148,24 @@ impl PassageVectors {
                 })?;
             }
         }
-        let question = Tensor::from_slice(&query.sentence, (self.dim, 1), &Device::Cpu)?;
-        let cosines =
-            if self.is_empty() { Vec::new() } else { self.sentences.matmul(&question)?.flatten_all()?.to_vec1()? };
-        let sums = (0..self.len()).map(|i| MaxSim::of(best.get(i * n..(i + 1) * n).unwrap_or_default()));
-        Ok(sums.zip(cosines).map(|(maxsim, cosine)| PassageScore { maxsim, cosine: finite(cosine) }).collect())
+        let mut first = 0;
+        let mut scores = Vec::with_capacity(queries.len());
+        for query in queries {
+            let own = first..first + query.tokens;
+            first = own.end;
+            let question = Tensor::from_slice(&query.sentence, (self.dim, 1), &Device::Cpu)?;
+            let cosines = if self.is_empty() {
+                Vec::new()
+            } else {
+                self.sentences.matmul(&question)?.flatten_all()?.to_vec1()?
+            };
+            let sums = (0..self.len())
+                .map(|at| MaxSim::of(best.get(at * n + own.start..at * n + own.end).unwrap_or_default()));
+            scores.push(
+                sums.zip(cosines).map(|(maxsim, cosine)| PassageScore { maxsim, cosine: finite(cosine) }).collect(),
+            );
+        }
+        Ok(scores)
     }
 }
 
@@ -229,6 +271,28 @@ mod tests {
         }
         assert_eq!(scores[0].maxsim.score, -2.0);
         assert_eq!(scores[4].maxsim.score, -2.0);
+    }
+
+    #[test]
+    fn many_questions_score_as_each_alone() {
+        let turn = |i: usize, rows: usize| -> TokenVectors {
+            let rows: Vec<_> = (0..rows).map(|j| ((i * 31 + j * 17) as f32).sin_cos().into()).collect();
+            vectors(&rows)
+        };
+        let passages: Vec<_> = (0..300).map(|i| turn(i, i % 5)).collect();
+        let all = PassageVectors::new(2, &passages).unwrap();
+        // More tokens than one stack holds, among them a question without any and one longer than a stack.
+        let questions: Vec<_> = (0..60).map(|i| turn(i + 7, [0, 9, 3, STACK + 5, 12][i % 5])).collect();
+        let scores = all.score_all(&questions.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(scores.len(), questions.len());
+        for (scores, question) in scores.iter().zip(&questions) {
+            let alone = all.score(question).unwrap();
+            assert_eq!(scores.len(), alone.len());
+            for (a, b) in scores.iter().zip(&alone) {
+                assert!((a.maxsim.score - b.maxsim.score).abs() < 1e-4 && a.cosine == b.cosine);
+            }
+        }
+        assert!(all.score_all(&[]).unwrap().is_empty());
     }
 
     #[test]

@@ -3,19 +3,25 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use super::super::document::Document;
 use super::super::{BadInput, output, pipeline, say_what_is_missing};
 use super::{ReproduceArgs, chosen, session_tables, without_ce};
-use crate::engine::{Deaf, Models, Pipeline, SlotName};
+use crate::engine::{Models, Pipeline, SlotName};
 use crate::eval::lexical_dense::{Example, Experiment, Scorer, gold_sessions, reordered, sessions, settings};
 use crate::eval::metrics::{Metrics, best_first};
+use crate::history::Question;
 use crate::passage::PassageSet;
+use crate::scored::Similarity;
 use crate::settings::Pooler;
 use crate::store::Store;
 
 /// The order that is reranked, and how much of it.
 const RERANKED: Scorer = Scorer::Fused(Pooler::Max);
 const RERANK: usize = 10;
+/// Questions that are compared with a conversation at once.
+const AT_ONCE: usize = 64;
 
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
@@ -41,24 +47,33 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     for row in &rows {
         let conversation = Arc::new(store.load(&row.id)?);
         let units = Arc::new(sessions(&conversation));
-        let before = examples.len();
+        let mut asked = Vec::new();
         for question in &conversation.questions {
-            bar.inc(1);
             if gold_sessions(&conversation, question).is_empty() {
                 without_gold += 1;
                 continue;
             }
             with_gold += 1;
-            if !(with_gold - 1).is_multiple_of(args.every) {
-                continue;
-            }
-            let scored = pipeline.ask(&conversation, question.text.trim(), &question.gold, &knobs, &mut Deaf);
-            if let Some(example) = Example::new(names.len(), question, &scored, &units) {
-                examples.push(example);
-                texts.push((Arc::clone(&units), question.text.trim().to_owned()));
+            if (with_gold - 1).is_multiple_of(args.every) {
+                asked.push(question);
             }
         }
-        if examples.len() > before {
+        let questions: Vec<&str> = asked.iter().map(|question| question.text.trim()).collect();
+        // A few at a time, so that the bar moves.
+        let scored: Vec<_> = questions
+            .chunks(AT_ONCE)
+            .flat_map(|some| {
+                let found = pipeline.similarities(&conversation, some, &knobs);
+                bar.inc(some.len() as u64);
+                found
+            })
+            .collect();
+        let number = names.len();
+        let of = |(question, turns): (&&Question, &Similarity)| Example::new(number, question, turns, &units);
+        examples.par_extend(asked.par_iter().zip(&scored).filter_map(of));
+        texts.extend(questions.iter().map(|question| (Arc::clone(&units), (*question).to_owned())));
+        bar.inc((conversation.questions.len() - questions.len()) as u64);
+        if !asked.is_empty() {
             names.push(row.id.clone());
         }
     }
