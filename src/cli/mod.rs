@@ -21,6 +21,7 @@ mod measure;
 mod models;
 mod oracle;
 mod output;
+mod play;
 mod questions;
 mod rankers;
 mod reading;
@@ -89,6 +90,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Measure how fast this machine ranks.
     Bench(bench::BenchArgs),
+    /// Play a script of keys and commands in the explorer: a demonstration that is the same every time.
+    Play(play::PlayArgs),
     /// Print every key of the screen.
     Keys,
     /// Print where memsift keeps its files.
@@ -172,6 +175,7 @@ fn dispatch(args: Args) -> anyhow::Result<()> {
         Some(Command::Sweep(sweep)) => sweep::run(&sweep),
         Some(Command::Reproduce(reproduce)) => reproduce::run(&reproduce),
         Some(Command::Bench(bench)) => bench::run(&bench),
+        Some(Command::Play(play)) => play::run(&play),
         Some(Command::Keys) => output::print(&screen::keys()),
         Some(Command::Paths) => paths(),
         Some(Command::Config(config)) => config::run(&config),

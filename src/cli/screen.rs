@@ -30,7 +30,7 @@ pub struct ScreenArgs {
     #[command(flatten)]
     rankers: RankerArgs,
     #[command(flatten)]
-    look: LookArgs,
+    pub look: LookArgs,
 }
 
 /// How the screen looks.
@@ -66,13 +66,17 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow
 }
 
 fn explore(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<()> {
+    let (start, source) = prepared(db, first, args)?;
+    needs_terminal(&format!("use 'memsift ask \"your question\" --db {}'", db.display()))?;
+    ui::run(&start, source)
+}
+
+/// What the explorer needs to begin on a database. What is wrong with the file is said now, before any screen is taken.
+pub fn prepared(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<(Start, Source)> {
     let config = config::get();
     let theme = args.look.theme(config)?;
     let rankers = args.rankers.choice()?;
-    // What is wrong with the file is said before the screen is taken, and with an exit code.
     args.reading.open(db)?;
-    let db_words = db.display();
-    needs_terminal(&format!("use 'memsift ask \"your question\" --db {db_words}'"))?;
     let dirs = dirs()?;
     let start = Start {
         database: db.to_owned(),
@@ -92,7 +96,7 @@ fn explore(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow:
         marks: Some(dirs.marks()),
         reading: args.reading.reading()?,
     };
-    ui::run(&start, Source::Database(Box::new(options)))
+    Ok((start, Source::Database(Box::new(options))))
 }
 
 /// Open the explorer on a trace from a file.
@@ -135,7 +139,7 @@ fn with_warnings((pins, notice): (Pins, Option<String>), config: &Config) -> (Pi
     (pins, notice.or_else(|| Some(format!("{}{more}", config.warnings.first()?))))
 }
 
-fn needs_terminal(instead: &str) -> Result<(), BadInput> {
+pub fn needs_terminal(instead: &str) -> Result<(), BadInput> {
     if std::io::stdout().is_terminal() && std::io::stdin().is_terminal() {
         return Ok(());
     }
@@ -144,7 +148,7 @@ fn needs_terminal(instead: &str) -> Result<(), BadInput> {
 
 impl LookArgs {
     /// Do something with a log kept of it, when there is to be one.
-    fn logged(&self, what: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    pub fn logged(&self, what: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
         if let Some(file) = self.log.as_ref().filter(|file| !file.is_empty()) {
             log::keep(Path::new(file))?;
             log::begin(what, &config::get().warnings);

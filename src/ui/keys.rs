@@ -222,6 +222,41 @@ pub fn name_of(key: &KeyEvent) -> Option<String> {
     (!control).then_some(name)
 }
 
+/// The key that the table writes like this.
+///
+/// # Errors
+/// As [`check`]; `Ctrl-c` is a key here.
+pub fn key_of(name: &str) -> Result<KeyEvent, String> {
+    if name != "Ctrl-c" {
+        check(name)?;
+    }
+    let (code, modifiers) = match (name.strip_prefix("Ctrl-"), name.strip_prefix('F'), name.chars().next()) {
+        (Some(letter), _, _) => (letter.chars().next().map(KeyCode::Char), KeyModifiers::CONTROL),
+        (None, Some(number), _) if !number.is_empty() => (number.parse().ok().map(KeyCode::F), KeyModifiers::NONE),
+        (None, _, Some(only)) if name.chars().count() == 1 => (Some(KeyCode::Char(only)), KeyModifiers::NONE),
+        _ => {
+            let code = match name {
+                "Space" => KeyCode::Char(' '),
+                "Enter" => KeyCode::Enter,
+                "Esc" => KeyCode::Esc,
+                "Tab" => KeyCode::Tab,
+                "S-Tab" => KeyCode::BackTab,
+                "Up" => KeyCode::Up,
+                "Down" => KeyCode::Down,
+                "Left" => KeyCode::Left,
+                "Right" => KeyCode::Right,
+                "Home" => KeyCode::Home,
+                "End" => KeyCode::End,
+                "PgUp" => KeyCode::PageUp,
+                "PgDn" => KeyCode::PageDown,
+                _ => return Err(unknown_name("key", name, NAMED.into_iter())),
+            };
+            (Some(code), KeyModifiers::NONE)
+        }
+    };
+    code.map(|code| KeyEvent::new(code, modifiers)).ok_or_else(|| unknown_name("key", name, NAMED.into_iter()))
+}
+
 /// The whole table as a Markdown table, every key at its default.
 pub fn markdown() -> String {
     Keymap::default().markdown()
@@ -262,6 +297,7 @@ mod tests {
         assert_eq!(names.len(), KEYS.len());
         for key in KEYS.iter().filter(|binding| binding.name != FIXED).flat_map(|binding| binding.keys) {
             assert_eq!(check(key), Ok(()), "{key}");
+            assert_eq!(key_of(key).ok().and_then(|event| name_of(&event)).as_deref(), Some(*key));
         }
         assert_eq!(check("ctrl-d"), Err("there is no key 'ctrl-d': did you mean 'Ctrl-d'?".to_owned()));
         assert!(["", "  ", "\u{1b}", "\u{202e}", "Ctrl-c", "F99", "gg"].iter().all(|key| check(key).is_err()));

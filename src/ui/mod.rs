@@ -2,6 +2,7 @@
 //! in, effects come out, and drawing changes nothing. Nothing here touches a database or a model.
 
 pub mod action;
+pub mod cast;
 pub mod clipboard;
 pub mod command;
 pub mod context;
@@ -22,7 +23,10 @@ pub mod picker;
 pub mod picture;
 pub mod pin;
 pub mod pins;
+pub mod play;
+pub mod script;
 pub mod select;
+pub mod session;
 pub mod sweep;
 pub mod terminal;
 pub mod text;
@@ -35,7 +39,8 @@ pub use action::Action;
 pub use keymap::Keymap;
 pub use model::{Model, Start};
 pub use pane::Pane;
-pub use terminal::{Source, run};
+pub use session::{Session, Source};
+pub use terminal::run;
 pub use theme::{Glyphs, Theme};
 pub use update::{Effect, Input, update};
 

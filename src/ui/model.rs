@@ -102,6 +102,8 @@ pub struct Model {
     pub held: Option<super::mouse::Held>,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// True where every run must look the same: nothing that a clock says is shown.
+    pub steady: bool,
     /// True while the mouse belongs to the program.
     pub mouse: bool,
     /// Columns and rows of the screen.
@@ -299,6 +301,7 @@ impl Model {
             chosen: false,
             held: None,
             theme: start.theme.clone(),
+            steady: false,
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,
@@ -346,6 +349,15 @@ impl Model {
                 .map(|known| known.gold.clone())
                 .unwrap_or_default(),
         }
+    }
+
+    /// True while a question is scored, or A, a passage or many questions are computed.
+    pub fn is_busy(&self) -> bool {
+        self.running
+            || self.pinned.as_ref().is_some_and(|pinned| pinned.is_computing(self))
+            || self.inspecting.is_some()
+            || self.contrast.as_ref().is_some_and(|known| known.running)
+            || self.sweep_all.as_ref().is_some_and(|all| all.running)
     }
 
     /// Why a knob of the cross-encoder has no effect; `None` when it has.

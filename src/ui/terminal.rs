@@ -1,8 +1,7 @@
-//! The loop around model and screen: reads the terminal, starts the engine, carries out effects, and puts the terminal
-//! back whatever happens.
+//! The loop around session and screen: reads the terminal, draws, and puts the terminal back whatever happens.
 
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Sender;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -13,89 +12,39 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, d
 use ratatui::crossterm::{cursor, execute};
 
 use super::clipboard::osc52;
-use super::export::export;
-use super::journal::{self, Journal};
+use super::journal;
 use super::model::{Model, Start};
-use super::update::{Effect, Input, update};
+use super::session::{Session, Source};
+use super::update::{Effect, Input};
 use super::view::view;
-use crate::engine::{Engine, EngineOptions, Job, Replay};
-use crate::trace::Trace;
-
-/// Where the answers come from.
-pub enum Source {
-    /// A database, with models.
-    Database(Box<EngineOptions>),
-    /// One trace from a file.
-    Trace {
-        /// The trace.
-        trace: Box<Trace>,
-        /// Fingerprint of the database that it was made from.
-        fingerprint: String,
-    },
-}
-
-/// What jobs are sent to.
-enum Answers {
-    Engine(Engine),
-    Replay(Replay),
-}
-
-impl Answers {
-    fn send(&self, job: Job) {
-        journal::job(&job);
-        match self {
-            Self::Engine(engine) => engine.send(job),
-            Self::Replay(replay) => replay.send(&job),
-        }
-    }
-}
 
 /// Open the screen and stay until the user leaves.
 ///
 /// # Errors
 /// When the terminal or the engine's thread cannot be had, or the terminal goes away.
 pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
-    let (inputs, inbox) = channel();
-    let engine_inputs = inputs.clone();
-    // The receiver outlives the engine; when it is gone nobody listens any more.
-    let heard = Journal::default();
-    let say = move |event| {
-        heard.event(&event);
-        drop(engine_inputs.send(Input::Engine(event)));
-    };
-    let engine = match source {
-        Source::Database(options) => Answers::Engine(Engine::start(*options, say)?),
-        Source::Trace { trace, fingerprint } => Answers::Replay(Replay::new(&trace, fingerprint, say)),
-    };
-    engine.send(Job::Open(start.database.clone()));
-    let mut model = Model::new(start);
-    let mut screen = Screen::open(model.mouse)?;
-    let size = screen.terminal.size()?;
-    model.size = (size.width, size.height);
-    read_terminal(inputs)?;
-    let result = turn(&mut model, &mut screen, &inbox, &engine);
+    let mut session = Session::start(start, source)?;
+    let mut screen = Screen::open(session.model.mouse)?;
+    session.model.size = screen.size()?;
+    read_terminal(session.inputs())?;
+    let result = turn(&mut session, &mut screen);
     // Leave the screen first: the engine may take a moment to finish its batch.
     drop(screen);
-    drop(engine);
+    drop(session);
     result
 }
 
 /// Draw, wait, take everything in, do what follows from it; until the user leaves.
-fn turn(model: &mut Model, screen: &mut Screen, inbox: &Receiver<Input>, engine: &Answers) -> anyhow::Result<()> {
+fn turn(session: &mut Session, screen: &mut Screen) -> anyhow::Result<()> {
     loop {
-        screen.terminal.draw(|frame| view(model, frame.buffer_mut()))?;
-        let Ok(first) = inbox.recv() else { return Ok(()) };
-        let mut waiting = vec![first];
-        waiting.extend(inbox.try_iter());
-        // Of several results of one question only the last is worth a frame.
-        let is_scored = |input: &Input| matches!(input, Input::Engine(crate::engine::Event::Scored { .. }));
-        let last = waiting.iter().rposition(is_scored);
-        for (at, input) in waiting.into_iter().enumerate() {
-            if is_scored(&input) && Some(at) != last {
-                continue;
-            }
-            for effect in update(model, input) {
-                if !carry_out(effect, model, screen, engine)? {
+        screen.draw(&session.model)?;
+        let waiting = session.wait(None);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        for input in waiting {
+            for effect in session.take(input) {
+                if !screen.carry_out(effect, session.model.mouse)? {
                     return Ok(());
                 }
             }
@@ -103,34 +52,8 @@ fn turn(model: &mut Model, screen: &mut Screen, inbox: &Receiver<Input>, engine:
     }
 }
 
-/// Do what an effect says; false to leave.
-fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &Answers) -> anyhow::Result<bool> {
-    match effect {
-        Effect::Send(job) => engine.send(job),
-        Effect::Quit => return Ok(false),
-        Effect::Copy(text) => copy(&text)?,
-        Effect::Mouse(on) => screen.mouse(on)?,
-        Effect::Export { path, overwrite } => match export(model, &path, overwrite) {
-            Ok(words) => {
-                journal::info(&words);
-                model.say(words);
-            }
-            Err(words) => {
-                journal::error(&words);
-                model.fail(words);
-            }
-        },
-        Effect::SavePin(name) => match model.pins.save(&name) {
-            Ok(notice) => notice.into_iter().for_each(|notice| model.fail(notice)),
-            Err(error) => model.fail(format!("pin '{name}' stays until the program ends only: {error}")),
-        },
-        Effect::Suspend => screen.suspend(model.mouse)?,
-    }
-    Ok(true)
-}
-
 /// One thread that does nothing but wait for the terminal.
-fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
+pub(super) fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
     std::thread::Builder::new().name("terminal".into()).spawn(move || {
         while let Ok(event) = event::read() {
             let input = match event {
@@ -156,12 +79,12 @@ fn copy(text: &str) -> io::Result<()> {
 }
 
 /// The terminal while it belongs to the program. Dropping it gives it back, and so does a panic.
-struct Screen {
+pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
 }
 
 impl Screen {
-    fn open(mouse: bool) -> io::Result<Self> {
+    pub(super) fn open(mouse: bool) -> io::Result<Self> {
         let before = std::panic::take_hook();
         let screen_thread = std::thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
@@ -180,6 +103,28 @@ impl Screen {
                 Err(error)
             }
         }
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> io::Result<(u16, u16)> {
+        self.terminal.size().map(|size| (size.width, size.height))
+    }
+
+    /// Show the model.
+    pub(super) fn draw(&mut self, model: &Model) -> io::Result<()> {
+        self.terminal.draw(|frame| view(model, frame.buffer_mut())).map(drop)
+    }
+
+    /// Do what an effect says, as far as it is one for the terminal; false to leave. `mouse` says whether the mouse is in use.
+    pub(super) fn carry_out(&mut self, effect: Effect, mouse: bool) -> io::Result<bool> {
+        match effect {
+            Effect::Quit => return Ok(false),
+            Effect::Copy(text) => copy(&text)?,
+            Effect::Mouse(on) => self.mouse(on)?,
+            Effect::Suspend => self.suspend(mouse)?,
+            Effect::Send(_) | Effect::Export { .. } | Effect::SavePin(_) => {}
+        }
+        Ok(true)
     }
 
     fn mouse(&mut self, on: bool) -> io::Result<()> {

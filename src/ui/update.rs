@@ -11,7 +11,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{clipboard, context, edit, knob, layout, mouse, pin, select, sweep};
+use super::{clipboard, command, context, edit, knob, layout, mouse, pin, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -33,6 +33,8 @@ pub enum Input {
     Size(u16, u16),
     /// The engine says something.
     Engine(Event),
+    /// A script runs a command, as if it were typed after `:`.
+    Command(String),
 }
 
 /// Something to be done outside.
@@ -70,6 +72,10 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
         Input::Paste(text) => edit::paste(model, &text),
         Input::Size(columns, rows) => model.size = (columns, rows),
         Input::Engine(event) => engine(model, event, &mut effects),
+        Input::Command(text) => {
+            model.message = None;
+            command::run(model, &text, &mut effects);
+        }
     }
     select::settle(model);
     pin::settle(model, &mut effects);

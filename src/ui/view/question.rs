@@ -63,7 +63,7 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     if let Some(words) = a.map(|a| a.standing(model).words()).filter(|words| !words.is_empty()) {
         pieces.push((format!("{}  ", model.keys.fill(words)), theme.style(Role::Notice)));
     }
-    if let Some(trace) = model.trace.as_ref().filter(|_| !model.running) {
+    if let Some(trace) = model.trace.as_ref().filter(|_| !model.running && !model.steady) {
         let times = &trace.scored.timings;
         let total = times.parse_ms + times.retrieve_ms + times.colbert_ms + times.ce_ms;
         pieces.push((milliseconds(total), theme.style(Role::Faint)));
