@@ -25,6 +25,9 @@ pub struct ScreenArgs {
     /// Question to ask at once.
     #[arg(long)]
     question: Option<String>,
+    /// Follow the database: what is written to it while it is open appears.
+    #[arg(long)]
+    follow: bool,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -84,6 +87,7 @@ fn explore(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow:
         theme,
         mouse: args.look.uses_mouse(config),
         replayed: false,
+        follow: args.follow,
         pins: with_warnings(kept_pins(Some(&dirs)), config),
     };
     let options = EngineOptions {
@@ -114,6 +118,7 @@ fn watch(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> any
         theme,
         mouse: look.uses_mouse(config),
         replayed: true,
+        follow: false,
         pins: with_warnings(kept_pins(Dirs::find().as_ref()), config),
     };
     ui::run(&start, Source::Trace { trace: Box::new(trace), fingerprint })

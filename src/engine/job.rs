@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::change::Change;
 use super::count::TokenCount;
 use super::inspect::Inspection;
 use crate::eval::oracle::{Plan, Rules};
@@ -18,6 +19,10 @@ use crate::trace::GoldCounts;
 pub enum Job {
     /// Open a database and list its conversations.
     Open(PathBuf),
+    /// Read the open database again, as it is now.
+    Reload,
+    /// Read the open database again whenever somebody wrote to it, or no longer.
+    Follow(bool),
     /// Load one conversation of the open database.
     Load(String),
     /// Run the pipeline for a question. Replaces a question that is still running.
@@ -156,6 +161,8 @@ pub enum Event {
         /// Its conversations.
         conversations: Vec<ConversationSummary>,
     },
+    /// The open database was read again.
+    Reloaded(Box<Reloaded>),
     /// A conversation is loaded.
     Loaded(Arc<Conversation>),
     /// Marks made by hand for the conversation that was loaded: question text to turn ids.
@@ -236,6 +243,25 @@ pub enum Event {
     Broken(String),
     /// Something worth saying that is no failure; one sentence.
     Notice(String),
+}
+
+/// What the open database holds now.
+#[derive(Debug, Clone)]
+pub struct Reloaded {
+    /// Its fingerprint.
+    pub fingerprint: String,
+    /// What the user should know about how it was opened this time.
+    pub notices: Vec<String>,
+    /// Its conversations.
+    pub conversations: Vec<ConversationSummary>,
+    /// The open conversation, when it is another than before.
+    pub conversation: Option<Arc<Conversation>>,
+    /// True when the open conversation is no longer there.
+    pub gone: bool,
+    /// What is new.
+    pub change: Change,
+    /// True when nobody asked for it and it was read because it was written.
+    pub followed: bool,
 }
 
 /// How far a job is. Units are named by `what`.

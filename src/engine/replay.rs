@@ -86,6 +86,8 @@ impl Replay {
             Job::Contrast(ask) => self.contrast(ask),
             // The screen does not ask for this: a trace has one question.
             Job::Oracle(ask) => (self.say)(Event::Planned { number: ask.number, plans: Vec::new() }),
+            // Nor for these: a trace in a file stays as it is.
+            Job::Reload | Job::Follow(_) => {}
             Job::StopSweep | Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

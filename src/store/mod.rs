@@ -13,6 +13,7 @@ mod own_file;
 pub mod pins;
 mod read;
 pub mod schema;
+mod stamp;
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,9 @@ pub struct Store {
     path: PathBuf,
     notices: Vec<String>,
     fingerprint: String,
+    stamp: stamp::Stamp,
+    /// Where the file is when links are followed.
+    real: PathBuf,
     connection: Connection,
     foreign: Option<adapter::Foreign>,
     /// Declared after the connection, so that the copy is removed when nothing reads it any more.
@@ -53,6 +57,8 @@ impl Store {
             path: path.to_owned(),
             notices: opened.notices,
             fingerprint: String::new(),
+            stamp: opened.stamp,
+            real: opened.real,
             connection: opened.connection,
             foreign: None,
             _copy: opened.copy,
@@ -139,6 +145,12 @@ impl Store {
     /// database it covers every turn, or the list alone when the database is large.
     pub fn fingerprint(&self) -> String {
         self.fingerprint.clone()
+    }
+
+    /// Whether somebody wrote to the file, or to what stands beside it, since it was opened. Looks at sizes, times and first
+    /// bytes only, so it costs nothing worth mentioning; what it finds may turn out to be no other content.
+    pub fn has_changed(&self) -> bool {
+        stamp::Stamp::of(&self.real) != self.stamp
     }
 
     /// The path that was asked for, also when a copy is read.

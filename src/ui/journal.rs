@@ -29,6 +29,10 @@ impl Journal {
                 info(&format!("'{}' is open: {count} conversations, fingerprint {fingerprint}", path.display()));
                 notices.iter().for_each(|notice| warn(notice));
             }
+            Event::Reloaded(now) => {
+                info(&format!("read again: {}, fingerprint {}", now.change, now.fingerprint));
+                now.notices.iter().for_each(|notice| warn(notice));
+            }
             Event::Loaded(talk) => {
                 let (sessions, turns) = (talk.sessions.len(), talk.turns.len());
                 info(&format!("conversation '{}' is loaded: {sessions} sessions, {turns} turns", talk.id));
@@ -74,6 +78,8 @@ pub fn job(job: &Job) {
         Job::Mark { question, turns, .. } => info(&format!("{} turns are gold now for: {question}", turns.len())),
         Job::Stop | Job::StopSweep => info("scoring is stopped"),
         Job::Resume => info("scoring goes on"),
+        Job::Reload => info("the database is read again"),
+        Job::Follow(on) => info(if *on { "the database is followed" } else { "the database is no longer followed" }),
         Job::Load(_) | Job::Inspect { .. } | Job::Count(_) | Job::Quit => {}
     }
 }

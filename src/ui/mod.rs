@@ -14,6 +14,7 @@ pub mod keys;
 pub mod knob;
 pub mod layout;
 pub mod list;
+pub mod live;
 pub mod model;
 pub mod mouse;
 pub mod oracle;

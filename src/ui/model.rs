@@ -108,6 +108,8 @@ pub struct Model {
     pub size: (u16, u16),
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// True while the database is followed.
+    pub following: bool,
     /// Recall over two knobs for the question, while it is shown.
     pub sweep: Option<Sweep>,
     /// What is known of the tokens of the context that was shown last.
@@ -252,6 +254,8 @@ pub struct Start {
     pub mouse: bool,
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// Follow the database from the beginning.
+    pub follow: bool,
     /// Settings that are kept under names, with what is to be said before anything else.
     pub pins: (Pins, Option<String>),
 }
@@ -302,6 +306,7 @@ impl Model {
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,
+            following: start.follow,
             sweep: None,
             counted: None,
             sweep_all: None,

@@ -68,6 +68,9 @@ pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
         Source::Trace { trace, fingerprint } => Answers::Replay(Replay::new(&trace, fingerprint, say)),
     };
     engine.send(Job::Open(start.database.clone()));
+    if start.follow {
+        engine.send(Job::Follow(true));
+    }
     let mut model = Model::new(start);
     let mut screen = Screen::open(model.mouse)?;
     let size = screen.terminal.size()?;

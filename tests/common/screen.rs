@@ -169,6 +169,7 @@ impl Session {
             theme: Theme::named(theme, glyphs).unwrap(),
             mouse: true,
             replayed: false,
+            follow: false,
             pins: (memsift::store::pins::Pins::in_memory(), None),
         };
         let mut session = Self {
