@@ -349,6 +349,7 @@ fn code_of(name: &str) -> (KeyCode, KeyModifiers) {
         "PgDn" => (KeyCode::PageDown, none),
         "BS" => (KeyCode::Backspace, none),
         "F1" => (KeyCode::F(1), none),
+        "F5" => (KeyCode::F(5), none),
         "lt" => (KeyCode::Char('<'), none),
         "gt" => (KeyCode::Char('>'), none),
         name if name.starts_with("C-") => (KeyCode::Char(name.chars().last().unwrap()), KeyModifiers::CONTROL),
