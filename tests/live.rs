@@ -16,7 +16,7 @@ use std::time::Duration;
 use memsift::engine::{Change, Engine, EngineOptions, Event, Job, RankerChoice, Reloaded};
 use memsift::history::{Conversation, ConversationSummary, Turn};
 use memsift::settings::Settings;
-use memsift::store::{Reading, Store};
+use memsift::store::{Copied, Reading, Store};
 use memsift::ui::model::{Mode, text_of};
 use memsift::ui::{Effect, Input};
 use rusqlite::Connection;
@@ -224,6 +224,7 @@ fn reloaded(session: &mut Session, now: &Arc<Conversation>) {
     session.give(Input::Engine(Event::Reloaded(Box::new(Reloaded {
         fingerprint: "another".to_owned(),
         notices: Vec::new(),
+        copied: None,
         conversations: vec![after],
         conversation: Some(Arc::clone(now)),
         gone: false,
@@ -286,4 +287,60 @@ fn following_is_said_and_asked_for() {
     assert!(session.text().contains("follow takes on or off"), "{}", session.text());
     session.keys("3r");
     assert_eq!(jobs(&mut session), Vec::<&str>::new(), "r still joins in Ranks");
+}
+
+#[test]
+fn a_locked_database_is_read_from_a_copy_and_that_is_said() {
+    let (folder, path, writer) = written("DELETE");
+    let elsewhere = tempdir().unwrap();
+    let (engine, events) = engine(elsewhere.path());
+    drop(writer);
+    let before = contents(folder.path());
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    // Another process first: whoever closes a file here gives up the locks that the system keeps for this process.
+    let mut inspect = std::process::Command::new(env!("CARGO_BIN_EXE_memsift"));
+    let output = inspect.arg("inspect").arg(&path).env("MEMSIFT_DATA", elsewhere.path()).output().unwrap();
+    let verdict = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(verdict.contains("note           read from a snapshot copy made at "), "{verdict}");
+    assert!(verdict.contains("the database was locked") && verdict.contains("turns          12"), "{verdict}");
+    engine.send(Job::Open(path.clone()));
+    let (notices, copied) = wait(&events, |event| match event {
+        Event::Opened { notices, copied, .. } => Some((notices, copied)),
+        _ => None,
+    });
+    let copied = copied.unwrap();
+    assert_eq!(notices, [copied.to_string()]);
+    assert!(copied.to_string().contains(" UTC: the database was locked"), "{copied}");
+    assert_eq!(contents(folder.path()), before);
+    holder.execute_batch("ROLLBACK").unwrap();
+    // Read in place, then locked before the next conversation is opened.
+    engine.send(Job::Reload);
+    assert_eq!(again(&events).copied, None);
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    engine.send(Job::Load("garden".to_owned()));
+    assert!(again(&events).copied.is_some());
+    let loaded = wait(&events, |event| match event {
+        Event::Loaded(conversation) => Some(conversation),
+        _ => None,
+    });
+    assert_eq!(loaded.turns.len(), 6);
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+fn the_title_says_that_a_copy_is_read() {
+    let mut session = Session::asked(120, 40, "terminal", false);
+    assert!(!session.text().contains("copy of"));
+    let copied = Copied { seconds: 45_060, why: "the database was locked".to_owned() };
+    session.model.database.copied = Some(copied.clone());
+    assert!(session.text().contains(" copy of 12:31 UTC"), "{}", session.text());
+    session.give(Input::Engine(Event::Opened {
+        path: PathBuf::from("sample.db"),
+        fingerprint: "test".to_owned(),
+        notices: vec![copied.to_string()],
+        copied: Some(copied),
+        conversations: vec![row(&session.conversation), row(&Conversation::default())],
+    }));
+    assert!(session.text().contains("read from a snapshot copy made at 12:31 UTC: the database was locked"));
 }

@@ -11,6 +11,7 @@ use crate::eval::sweep::{Axis, Sweep};
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
+use crate::store::Copied;
 use crate::trace::GoldCounts;
 
 /// Something for the engine to do.
@@ -158,6 +159,8 @@ pub enum Event {
         fingerprint: String,
         /// What the user should know about how it was opened.
         notices: Vec<String>,
+        /// The copy that is read instead of it.
+        copied: Option<Copied>,
         /// Its conversations.
         conversations: Vec<ConversationSummary>,
     },
@@ -252,6 +255,8 @@ pub struct Reloaded {
     pub fingerprint: String,
     /// What the user should know about how it was opened this time.
     pub notices: Vec<String>,
+    /// The copy that is read instead of it.
+    pub copied: Option<Copied>,
     /// Its conversations.
     pub conversations: Vec<ConversationSummary>,
     /// The open conversation, when it is another than before.

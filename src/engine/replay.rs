@@ -59,6 +59,7 @@ impl Replay {
                     path: path.clone(),
                     fingerprint: self.fingerprint.clone(),
                     notices: Vec::new(),
+                    copied: None,
                     conversations: vec![summary],
                 });
             }

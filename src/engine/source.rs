@@ -35,6 +35,7 @@ impl Source {
             path: path.clone(),
             fingerprint: store.fingerprint(),
             notices: store.notices().to_vec(),
+            copied: store.copied().cloned(),
             conversations: conversations.clone(),
         };
         Ok((Self { path, reading, store, conversations, open: None }, opened))
@@ -75,6 +76,7 @@ impl Source {
         let reloaded = Reloaded {
             fingerprint: store.fingerprint(),
             notices: store.notices().to_vec(),
+            copied: store.copied().cloned(),
             conversations: conversations.clone(),
             conversation: other,
             gone,

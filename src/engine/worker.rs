@@ -17,10 +17,11 @@ use super::pipeline::{Listener, Pipeline};
 use super::source::{Renewed, Source};
 use super::sweep::Sweeper;
 use super::{count, inspect, oracle};
+use crate::history::Conversation;
 use crate::rank::Cache;
 use crate::scored::Scored;
-use crate::store::Reading;
 use crate::store::marks::Marks;
+use crate::store::{Reading, StoreError};
 
 /// Where the engine finds its files.
 #[derive(Debug, Clone)]
@@ -231,7 +232,7 @@ impl Worker {
             },
             Job::Reload => self.reload(false),
             Job::Follow(on) => self.follower.follow(on),
-            Job::Load(id) => match self.source.as_mut().map(|source| source.load(&id)) {
+            Job::Load(id) => match self.load(&id) {
                 Some(Ok(conversation)) => {
                     self.sweeper.forget();
                     let marks = self.marks_of(&conversation.id);
@@ -259,6 +260,16 @@ impl Worker {
             Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
             Job::Stop | Job::Quit => {}
         }
+    }
+
+    /// One conversation of the open database; of a copy when another program has locked it meanwhile.
+    fn load(&mut self, id: &str) -> Option<Result<Arc<Conversation>, StoreError>> {
+        let first = self.source.as_mut()?.load(id);
+        if !matches!(first, Err(StoreError::Locked { .. })) {
+            return Some(first);
+        }
+        self.reload(false);
+        Some(self.source.as_mut()?.load(id))
     }
 
     /// See whether the database that is followed was written, and read it again when it was.

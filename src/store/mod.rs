@@ -4,6 +4,7 @@
 
 mod adapter;
 pub mod clean;
+mod copied;
 mod error;
 pub mod import;
 mod mappings;
@@ -21,6 +22,7 @@ use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
 pub use adapter::{Mapping, Reading, Verdict};
+pub use copied::Copied;
 pub use error::StoreError;
 
 use crate::history::{Conversation, ConversationSummary};
@@ -34,6 +36,7 @@ use crate::history::{Conversation, ConversationSummary};
 pub struct Store {
     path: PathBuf,
     notices: Vec<String>,
+    copied: Option<Copied>,
     fingerprint: String,
     stamp: stamp::Stamp,
     /// Where the file is when links are followed.
@@ -53,9 +56,19 @@ impl Store {
     /// [`Store::open`] for a database of which the user says how it is read.
     pub fn open_as(path: &Path, reading: &Reading) -> Result<Self, StoreError> {
         let opened = open::open(path)?;
+        let whole = opened.copied.is_none();
+        match Self::of(path, opened, reading) {
+            // Locked after it was opened, in the middle of reading.
+            Err(StoreError::Locked { .. }) if whole => Self::of(path, open::open_locked(path)?, reading),
+            other => other,
+        }
+    }
+
+    fn of(path: &Path, opened: open::Opened, reading: &Reading) -> Result<Self, StoreError> {
         let mut store = Self {
             path: path.to_owned(),
-            notices: opened.notices,
+            notices: opened.copied.iter().map(Copied::to_string).collect(),
+            copied: opened.copied,
             fingerprint: String::new(),
             stamp: opened.stamp,
             real: opened.real,
@@ -156,6 +169,11 @@ impl Store {
     /// The path that was asked for, also when a copy is read.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The copy that is read instead of the file; its sentence is the first of [`Store::notices`].
+    pub fn copied(&self) -> Option<&Copied> {
+        self.copied.as_ref()
     }
 
     /// What the user should know about how the database was opened.

@@ -10,18 +10,22 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
+use super::copied::Copied;
 use super::schema;
 use super::stamp::Stamp;
 
 /// How long to wait for another process before reading a copy instead.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// Why a copy is read, when waiting did not help.
+const LOCKED: &str = "the database was locked, another program is writing to it";
 const HEADER: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// An open database and how it was opened.
 pub(super) struct Opened {
     pub connection: Connection,
-    pub notices: Vec<String>,
+    /// What is read instead of the file, and why.
+    pub copied: Option<Copied>,
     pub copy: Option<Snapshot>,
     /// How its files looked before anything was read.
     pub stamp: Stamp,
@@ -42,10 +46,9 @@ pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
         if header.wal || meta.len() > 0 {
             let name = side.file_name().unwrap_or_default().to_string_lossy();
             let why = format!(
-                "opened a snapshot copy, because {name} is there: another program has the database open, or was \
-                 stopped before it had finished"
+                "{name} is there, so another program has the database open, or was stopped before it had finished"
             );
-            return open_copy(path, stamp, why);
+            return open_copy(path, stamp, &why);
         }
     }
     // In WAL mode even a read-only connection makes `-wal` and `-shm`. Without a `-wal` there is nothing in it to
@@ -58,21 +61,26 @@ pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
         Ok(()) => {}
         Err(cause) if is_busy(&cause) || needs_rollback(&cause) => {
             drop(connection);
-            let why = "opened a snapshot copy, because another program is writing to the database";
-            return open_copy(path, stamp, why.to_owned());
+            return open_copy(path, stamp, LOCKED);
         }
         Err(cause) => return Err(explain(path, &connection, &cause)),
     }
-    Ok(Opened { connection, notices: Vec::new(), copy: None, stamp, real: path.clone() })
+    Ok(Opened { connection, copied: None, copy: None, stamp, real: path.clone() })
 }
 
-fn open_copy(path: &Path, stamp: Stamp, notice: String) -> Result<Opened, StoreError> {
+/// Open a copy of a database that another program has locked since it was opened.
+pub(super) fn open_locked(path: &Path) -> Result<Opened, StoreError> {
+    let path = &follow(path);
+    open_copy(path, Stamp::of(path), LOCKED)
+}
+
+fn open_copy(path: &Path, stamp: Stamp, why: &str) -> Result<Opened, StoreError> {
     let copy = Snapshot::take(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(copy.database(), flags).map_err(|cause| StoreError::from_sqlite(path, &cause))?;
     prepare(&connection).map_err(|cause| explain(path, &connection, &cause))?;
-    Ok(Opened { connection, notices: vec![notice], copy: Some(copy), stamp, real: path.to_owned() })
+    Ok(Opened { connection, copied: Some(Copied::now(why)), copy: Some(copy), stamp, real: path.to_owned() })
 }
 
 /// Settings of a reading connection, and a first read that meets locks and damage of the first page.

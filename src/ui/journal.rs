@@ -24,7 +24,7 @@ impl Journal {
                 }
                 ModelState::Absent(reason) => warn(&format!("model {}: {reason}", status.role)),
             },
-            Event::Opened { path, fingerprint, notices, conversations } => {
+            Event::Opened { path, fingerprint, notices, conversations, .. } => {
                 let count = conversations.len();
                 info(&format!("'{}' is open: {count} conversations, fingerprint {fingerprint}", path.display()));
                 notices.iter().for_each(|notice| warn(notice));

@@ -52,6 +52,7 @@ pub fn follow(model: &mut Model, said: &str, effects: &mut Vec<Effect>) {
 pub fn reloaded(model: &mut Model, now: Reloaded, effects: &mut Vec<Effect>) {
     model.database.fingerprint = now.fingerprint;
     model.database.conversations = now.conversations;
+    model.database.copied = now.copied;
     refresh_list(model);
     let mut words = now.change.to_string();
     if now.gone {

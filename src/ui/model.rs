@@ -21,6 +21,7 @@ use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
+use crate::store::Copied;
 use crate::store::pins::Pins;
 use crate::trace::Trace;
 
@@ -158,6 +159,8 @@ pub struct Database {
     pub path: PathBuf,
     /// Its fingerprint.
     pub fingerprint: String,
+    /// The copy that is read instead of it.
+    pub copied: Option<Copied>,
     /// Its conversations.
     pub conversations: Vec<ConversationSummary>,
     /// True once it is open.

@@ -347,8 +347,8 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             Some(known) => *known = status,
             None => model.models.push(status),
         },
-        Event::Opened { path, fingerprint, notices, conversations } => {
-            model.database = super::model::Database { path, fingerprint, conversations, open: true };
+        Event::Opened { path, fingerprint, notices, copied, conversations } => {
+            model.database = super::model::Database { path, fingerprint, copied, conversations, open: true };
             model.conversation = None;
             if let Some(notice) = notices.first() {
                 model.say(notice.clone());

@@ -192,6 +192,7 @@ impl Session {
             path: PathBuf::from("sample.db"),
             fingerprint: "test".to_owned(),
             notices: Vec::new(),
+            copied: None,
             conversations: vec![memsift::history::ConversationSummary {
                 id: loaded.id.clone(),
                 sessions: loaded.sessions.len(),

@@ -42,6 +42,9 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     if model.replayed {
         pieces.push((" replay".to_owned(), theme.style(Role::Notice)));
     }
+    if let Some(copied) = &model.database.copied {
+        pieces.push((format!(" copy of {}", copied.time()), theme.style(Role::Notice)));
+    }
     if model.following {
         pieces.push((" following".to_owned(), theme.style(Role::Notice)));
     }
