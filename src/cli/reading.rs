@@ -1,10 +1,11 @@
 //! How a database is read when it does not speak for itself: the flags of every command that opens one.
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use super::{BadInput, config};
 use crate::dirs::Dirs;
-use crate::store::{Mapping, Reading, Store};
+use crate::store::{Mapping, Reading, Store, StoreError};
 
 /// What is said about a database.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -36,6 +37,18 @@ impl ReadingArgs {
         let mappings = Dirs::find().map(|dirs| dirs.mappings());
         let gap_hours = self.gap.or_else(|| config::get().gap());
         Ok(Reading { store: self.store.clone(), map, gap_hours, mappings })
+    }
+
+    /// Whether the explorer can open a database, by itself or with what the user says in its form.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn explorable(&self, path: &Path) -> anyhow::Result<()> {
+        let told = self.map.is_some() || self.store.is_some();
+        match Store::open_as(path, &self.reading()?) {
+            Err(StoreError::WrongSchema { .. }) if !told && std::io::stdout().is_terminal() => Ok(()),
+            other => Ok(other.map(drop)?),
+        }
     }
 
     /// Open a database as it was said.

@@ -73,7 +73,7 @@ fn explore(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow:
     let theme = args.look.theme(config)?;
     let rankers = args.rankers.choice()?;
     // What is wrong with the file is said before the screen is taken, and with an exit code.
-    args.reading.open(db)?;
+    args.reading.explorable(db)?;
     let db_words = db.display();
     needs_terminal(&format!("use 'memsift ask \"your question\" --db {db_words}'"))?;
     let dirs = dirs()?;

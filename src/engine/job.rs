@@ -11,7 +11,7 @@ use crate::eval::sweep::{Axis, Sweep};
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
-use crate::store::Copied;
+use crate::store::{Copied, Mapping, Outline, Preview};
 use crate::trace::GoldCounts;
 
 /// Something for the engine to do.
@@ -20,6 +20,12 @@ use crate::trace::GoldCounts;
 pub enum Job {
     /// Open a database and list its conversations.
     Open(PathBuf),
+    /// Say which tables a database has and what their columns may be, so that the user can choose.
+    Outline(PathBuf),
+    /// Say how the first turns of the database of the last [`Job::Outline`] would be read.
+    Preview(Mapping),
+    /// Open a database by a mapping, and remember that.
+    OpenMapped(PathBuf, Mapping),
     /// Read the open database again, as it is now.
     Reload,
     /// Read the open database again whenever somebody wrote to it, or no longer.
@@ -163,6 +169,20 @@ pub enum Event {
         copied: Option<Copied>,
         /// Its conversations.
         conversations: Vec<ConversationSummary>,
+    },
+    /// A database that is not recognised, or of which the user wants to say what its columns are.
+    Outlined {
+        /// Its tables, with guesses.
+        outline: Box<Outline>,
+        /// True when it could not be opened without the user.
+        unknown: bool,
+    },
+    /// How the first turns would be read.
+    Previewed {
+        /// The mapping.
+        map: Box<Mapping>,
+        /// The turns, or the sentence that says what is missing.
+        preview: Result<Preview, String>,
     },
     /// The open database was read again.
     Reloaded(Box<Reloaded>),

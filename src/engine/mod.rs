@@ -7,6 +7,7 @@ pub mod count;
 mod follow;
 pub mod inspect;
 pub mod job;
+mod mapper;
 pub mod models;
 mod oracle;
 pub mod pipeline;

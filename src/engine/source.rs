@@ -1,7 +1,7 @@
 //! The open database of the engine: its list, the conversation that is open, and the same again when it was written. Knows
 //! the store; knows no question and no model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::change::Change;
@@ -39,6 +39,11 @@ impl Source {
             conversations: conversations.clone(),
         };
         Ok((Self { path, reading, store, conversations, open: None }, opened))
+    }
+
+    /// Whether this is the open database and its tables are a program's that is known.
+    pub fn is_known(&self, path: &Path) -> bool {
+        self.path == path && self.store.mapping().is_none()
     }
 
     /// One conversation, which is the open one from now on.

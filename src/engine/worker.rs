@@ -12,6 +12,7 @@ use std::time::Instant;
 use super::choice::{RankerChoice, SlotName};
 use super::follow::Follower;
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
+use super::mapper::Mapper;
 use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
 use super::source::{Renewed, Source};
@@ -115,6 +116,7 @@ struct Worker {
     pipeline: Pipeline,
     source: Option<Source>,
     follower: Follower,
+    mapper: Mapper,
     marks: Option<Marks>,
     options: EngineOptions,
     signals: Arc<Signals>,
@@ -144,6 +146,7 @@ impl Worker {
             pipeline,
             source: None,
             follower: Follower::default(),
+            mapper: Mapper::default(),
             marks,
             options,
             signals,
@@ -159,7 +162,7 @@ impl Worker {
         while let Ok(job) = inbox.try_recv() {
             match job {
                 Job::Quit => return,
-                Job::Open(_) | Job::Load(_) => self.handle(job),
+                Job::Open(_) | Job::Load(_) | Job::Preview(_) => self.handle(job),
                 other => waiting.push(other),
             }
         }
@@ -223,13 +226,19 @@ impl Worker {
 
     fn handle(&mut self, job: Job) {
         match job {
-            Job::Open(path) => match Source::open(path, self.options.reading.clone()) {
-                Ok((source, opened)) => {
-                    self.source = Some(source);
-                    (self.say)(opened);
-                }
-                Err(error) => (self.say)(Event::Failed(error.to_string())),
-            },
+            Job::Open(path) => self.open(path, self.options.reading.clone()),
+            Job::OpenMapped(path, map) => {
+                let reading = Reading { store: None, map: Some(map), ..self.options.reading.clone() };
+                self.open(path, reading);
+            }
+            Job::Outline(path) => {
+                let known = self.source.as_ref().is_some_and(|source| source.is_known(&path));
+                (self.say)(self.mapper.outline(&path, known));
+            }
+            Job::Preview(map) => {
+                let event = self.mapper.preview(map, &self.options.reading);
+                event.into_iter().for_each(&self.say);
+            }
             Job::Reload => self.reload(false),
             Job::Follow(on) => self.follower.follow(on),
             Job::Load(id) => match self.load(&id) {
@@ -259,6 +268,19 @@ impl Worker {
             Job::Count(text) => (self.say)(count::answer(self.pipeline.models(), text)),
             Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
             Job::Stop | Job::Quit => {}
+        }
+    }
+
+    fn open(&mut self, path: PathBuf, reading: Reading) {
+        let told = reading.map.is_some() || reading.store.is_some();
+        match Source::open(path.clone(), reading) {
+            Ok((source, opened)) => {
+                self.source = Some(source);
+                self.mapper = Mapper::default();
+                (self.say)(opened);
+            }
+            Err(StoreError::WrongSchema { .. }) if !told => (self.say)(self.mapper.unknown(&path)),
+            Err(error) => (self.say)(Event::Failed(error.to_string())),
         }
     }
 

@@ -14,6 +14,7 @@ mod own_file;
 pub mod pins;
 mod read;
 pub mod schema;
+mod sketch;
 mod stamp;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use sha2::{Digest, Sha256};
 pub use adapter::{Mapping, Reading, Verdict};
 pub use copied::Copied;
 pub use error::StoreError;
+pub use sketch::{Outline, Preview, PreviewTurn, Sketch, TableOutline};
 
 use crate::history::{Conversation, ConversationSummary};
 
@@ -124,6 +126,11 @@ impl Store {
             adapter::Trouble::Store(error) => error,
             adapter::Trouble::Sqlite(cause) => self.explain(&cause),
         }
+    }
+
+    /// The mapping by which it is read; `None` for databases whose tables are known.
+    pub fn mapping(&self) -> Option<&Mapping> {
+        self.foreign.as_ref()?.mapping()
     }
 
     /// All conversations, in the order in which they were imported.

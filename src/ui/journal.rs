@@ -51,7 +51,11 @@ impl Journal {
             Event::Planned { number, plans } => info(&format!("oracle {number} is done: {} questions", plans.len())),
             Event::Failed(sentence) | Event::Broken(sentence) => error(sentence),
             Event::Notice(sentence) => warn(sentence),
-            Event::Marks(_)
+            Event::Outlined { outline, .. } => {
+                info(&format!("'{}' has {} tables to choose from", outline.path.display(), outline.tables.len()));
+            }
+            Event::Previewed { .. }
+            | Event::Marks(_)
             | Event::Progress(_)
             | Event::Pinned { .. }
             | Event::Swept { .. }
@@ -78,9 +82,10 @@ pub fn job(job: &Job) {
         Job::Mark { question, turns, .. } => info(&format!("{} turns are gold now for: {question}", turns.len())),
         Job::Stop | Job::StopSweep => info("scoring is stopped"),
         Job::Resume => info("scoring goes on"),
+        Job::OpenMapped(path, map) => info(&format!("'{}' is opened by {}", path.display(), map.words())),
         Job::Reload => info("the database is read again"),
         Job::Follow(on) => info(if *on { "the database is followed" } else { "the database is no longer followed" }),
-        Job::Load(_) | Job::Inspect { .. } | Job::Count(_) | Job::Quit => {}
+        Job::Outline(_) | Job::Preview(_) | Job::Load(_) | Job::Inspect { .. } | Job::Count(_) | Job::Quit => {}
     }
 }
 

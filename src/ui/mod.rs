@@ -8,6 +8,7 @@ pub mod context;
 mod contrast;
 pub mod edit;
 pub mod export;
+pub mod form;
 pub mod journal;
 pub mod keymap;
 pub mod keys;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ratatui_textarea::TextArea;
 
+use super::form::Form;
 use super::keymap::Keymap;
 use super::list::Rows;
 use super::pane::Pane;
@@ -201,6 +202,8 @@ pub enum Mode {
     Sweep(super::sweep::Cursor),
     /// What the models saw is shown.
     Tokens(TokensView),
+    /// The columns of a database are chosen.
+    Form(Box<Form>),
     /// Something is chosen from a list.
     Picker(Picker),
 }

@@ -11,7 +11,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{clipboard, context, edit, knob, layout, live, mouse, pin, select, sweep};
+use super::{clipboard, context, edit, form, knob, layout, live, mouse, pin, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -75,6 +75,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
     pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
     context::settle(model, &mut effects);
+    form::settle(model, &mut effects);
     effects
 }
 
@@ -355,6 +356,8 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             }
             choose(model, effects);
         }
+        Event::Outlined { outline, unknown } => form::open(model, *outline, unknown),
+        Event::Previewed { map, preview } => form::previewed(model, *map, preview),
         Event::Reloaded(now) => live::reloaded(model, *now, effects),
         Event::Loaded(conversation) => {
             sweep::forget(model, effects);

@@ -163,6 +163,14 @@ impl Foreign {
         Ok(foreign)
     }
 
+    /// The mapping by which it is read; `None` for a program that is known.
+    pub fn mapping(&self) -> Option<&Mapping> {
+        match &self.reader {
+            Reader::Known(_) => None,
+            Reader::Mapped(generic) => Some(generic.map()),
+        }
+    }
+
     /// The list of conversations: those that have a turn.
     pub fn summaries(&self) -> &[ConversationSummary] {
         &self.summaries

@@ -22,6 +22,7 @@ mod openai_agents;
 mod opencode;
 mod remembered;
 mod rows;
+mod sample;
 mod signal;
 mod tables;
 mod verdict;
@@ -38,6 +39,7 @@ pub use generic::Mapping;
 pub(super) use verdict::Notes;
 pub use verdict::Verdict;
 
+use crate::history::Conversation;
 use crate::moment::Moment;
 use tables::Tables;
 
@@ -99,6 +101,52 @@ pub struct Reading {
 pub(super) struct Db<'c> {
     pub connection: &'c Connection,
     pub tables: Tables,
+}
+
+impl<'c> Db<'c> {
+    /// Of an open database.
+    pub fn of(connection: &'c Connection) -> rusqlite::Result<Self> {
+        Ok(Self { connection, tables: Tables::of(connection)? })
+    }
+}
+
+/// A table, its columns, and what they may be.
+pub(super) type Guessed = (String, Vec<String>, Mapping);
+
+/// What the columns of every table may be, and the most likely table: by names, else by values.
+pub(super) fn outline(db: &Db<'_>) -> rusqlite::Result<(Option<Mapping>, Vec<Guessed>)> {
+    let mut tables = Vec::new();
+    for name in db.tables.names() {
+        let guess = match sample::of_table(db, name) {
+            Ok(found) => found.map(|(_, map)| map),
+            // A virtual table whose module is not there cannot be read; the others can.
+            Err(_) => None,
+        };
+        let guess = guess.unwrap_or_else(|| Mapping::default().guess(&db.tables, name));
+        tables.push((name.to_owned(), db.tables.columns(name).to_vec(), guess));
+    }
+    let best = match generic::Generic::guess(db)? {
+        Some(found) => Some(found.map().clone()),
+        None => sample::guess(db)?,
+    };
+    Ok((best, tables))
+}
+
+/// The first rows by a mapping, or what is wrong with it.
+pub(super) fn preview(
+    db: &Db<'_>,
+    map: &Mapping,
+    most: usize,
+    gap_hours: Option<f64>,
+) -> rusqlite::Result<Result<(Conversation, Notes), String>> {
+    let generic = match generic::Generic::mapped(db, map, generic::Origin::Said) {
+        Ok(generic) => generic,
+        Err(what) => return Ok(Err(what)),
+    };
+    let mut notes = Notes::default();
+    let said = generic.first(db, most, &mut notes)?;
+    let talk = assemble::assemble(&Listed::default(), said, gap_hours.unwrap_or(assemble::GAP_HOURS), &mut notes);
+    Ok(talk.map(|talk| (talk, notes)).map_err(|error| error.to_string()))
 }
 
 /// One conversation of a list.

@@ -1,0 +1,45 @@
+//! A database of which the user says what its columns are: its outline, and previews. Knows what to ask of the store; the
+//! choice is made elsewhere.
+
+use std::path::Path;
+
+use super::job::Event;
+use crate::store::{Mapping, Reading, Sketch};
+
+/// The database that is being mapped, while one is.
+#[derive(Default)]
+pub(super) struct Mapper {
+    sketch: Option<Sketch>,
+}
+
+impl Mapper {
+    /// The tables of a database that nobody recognises.
+    pub fn unknown(&mut self, path: &Path) -> Event {
+        self.of(path, true)
+    }
+
+    /// The tables of a database of which the user wants to say what the columns are.
+    pub fn outline(&mut self, path: &Path, known: bool) -> Event {
+        if known {
+            let words = "the tables of this database are known: :map is for those that no program is known for";
+            return Event::Failed(words.to_owned());
+        }
+        self.of(path, false)
+    }
+
+    fn of(&mut self, path: &Path, unknown: bool) -> Event {
+        match Sketch::open(path).and_then(|sketch| Ok((sketch.outline()?, sketch))) {
+            Ok((outline, sketch)) => {
+                self.sketch = Some(sketch);
+                Event::Outlined { outline: Box::new(outline), unknown }
+            }
+            Err(error) => Event::Failed(error.to_string()),
+        }
+    }
+
+    /// The first turns by a mapping; nothing when no database is being mapped.
+    pub fn preview(&self, map: Mapping, reading: &Reading) -> Option<Event> {
+        let preview = self.sketch.as_ref()?.preview(&map, reading).map_err(|error| error.to_string());
+        Some(Event::Previewed { map: Box::new(map), preview })
+    }
+}
