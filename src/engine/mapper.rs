@@ -39,7 +39,11 @@ impl Mapper {
 
     /// The first turns by a mapping; nothing when no database is being mapped.
     pub fn preview(&self, map: Mapping, reading: &Reading) -> Option<Event> {
-        let preview = self.sketch.as_ref()?.preview(&map, reading).map_err(|error| error.to_string());
+        let sketch = self.sketch.as_ref()?;
+        let preview = match map.get("text").unwrap_or_default() {
+            "" => Err("no column is chosen for the text yet".to_owned()),
+            _ => sketch.preview(&map, reading).map_err(|error| error.to_string()),
+        };
         Some(Event::Previewed { map: Box::new(map), preview })
     }
 }

@@ -3,7 +3,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::model::{Mode, Model};
+use super::model::{Database, Mode, Model};
 use super::update::Effect;
 use crate::engine::Job;
 use crate::store::clean::clean_line;
@@ -114,6 +114,9 @@ pub fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
 /// The tables of a database are known: let the user choose.
 pub fn open(model: &mut Model, outline: Outline, unknown: bool) {
     if unknown {
+        if !model.database.open {
+            model.database = Database { path: outline.path.clone(), unknown, ..Database::default() };
+        }
         model.say("no program is known for these tables: say what the columns are");
     }
     model.behind = None;

@@ -166,6 +166,8 @@ pub struct Database {
     pub conversations: Vec<ConversationSummary>,
     /// True once it is open.
     pub open: bool,
+    /// True when it cannot be opened before the user says what its columns are.
+    pub unknown: bool,
 }
 
 /// A sentence for the user.

@@ -349,7 +349,8 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             None => model.models.push(status),
         },
         Event::Opened { path, fingerprint, notices, copied, conversations } => {
-            model.database = super::model::Database { path, fingerprint, copied, conversations, open: true };
+            model.database =
+                super::model::Database { path, fingerprint, copied, conversations, open: true, unknown: false };
             model.conversation = None;
             if let Some(notice) = notices.first() {
                 model.say(notice.clone());
