@@ -9,7 +9,7 @@ use crate::store::import::import;
 #[derive(Debug, clap::Args)]
 pub struct ImportArgs {
     /// LoCoMo, REALTALK, LongMemEval or BEAM files, exports of ChatGPT, Claude.ai, LibreChat, Telegram, WhatsApp or
-    /// Discord, logs of Claude Code, mailboxes, or JSON lines; folders are searched for those in JSON.
+    /// Discord, logs of Claude Code, mailboxes, or JSON lines; of a folder, the files directly in it are looked at.
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The database; made when it does not exist.

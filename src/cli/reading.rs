@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{BadInput, config};
 use crate::dirs::Dirs;
-use crate::store::{Mapping, Reading, Store, StoreError};
+use crate::store::{Branches, Mapping, Reading, Store, StoreError};
 
 /// What is said about a database.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -22,6 +22,9 @@ pub struct ReadingArgs {
     /// A pause of this many hours begins a session where the store has none (6 when not said).
     #[arg(long, value_name = "HOURS")]
     gap: Option<f64>,
+    /// Of a conversation with branches, the active one only, or each as a conversation of its own.
+    #[arg(long, value_name = "WHICH", value_parser = ["active", "all"], default_value = "active")]
+    branches: String,
 }
 
 impl ReadingArgs {
@@ -35,8 +38,9 @@ impl ReadingArgs {
         }
         let map = self.map.as_deref().map(Mapping::read).transpose().map_err(BadInput)?;
         let mappings = Dirs::find().map(|dirs| dirs.mappings());
+        let branches = if self.branches == "all" { Branches::All } else { Branches::Active };
         let gap_hours = self.gap.or_else(|| config::get().gap());
-        Ok(Reading { store: self.store.clone(), map, gap_hours, mappings })
+        Ok(Reading { store: self.store.clone(), map, gap_hours, branches, mappings })
     }
 
     /// Whether the explorer can open a database, by itself or with what the user says in its form.

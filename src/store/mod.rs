@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-pub use adapter::{Mapping, Reading, Verdict};
+pub use adapter::{Branches, Mapping, Reading, Verdict};
 pub use copied::Copied;
 pub use error::StoreError;
 pub use sketch::{Outline, Preview, PreviewTurn, Sketch, TableOutline};

@@ -53,6 +53,10 @@ pub(super) trait Adapter: Sync {
     fn recognise(&self, db: &Db<'_>) -> rusqlite::Result<Option<String>>;
     /// Its conversations, without their turns.
     fn list(&self, db: &Db<'_>) -> rusqlite::Result<Vec<Listed>>;
+    /// Where the branches of a conversation end beside the one that is read: for each what [`Listed::branch`] takes.
+    fn branches(&self, _db: &Db<'_>, _talk: &Listed) -> rusqlite::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
     /// The turns of one conversation in order; what is left out is said to `notes`.
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>>;
 }
@@ -83,6 +87,16 @@ pub(super) fn known() -> String {
     titles.join(", ")
 }
 
+/// Which branches of a conversation that has several are offered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Branches {
+    /// The one on which its program stands; the others are counted.
+    #[default]
+    Active,
+    /// Each as a conversation of its own.
+    All,
+}
+
 /// How to read a database when it does not speak for itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
@@ -92,6 +106,8 @@ pub struct Reading {
     pub map: Option<Mapping>,
     /// A pause of so many hours begins a session where the store has none; 6 when not said.
     pub gap_hours: Option<f64>,
+    /// Which branches are offered, where a conversation has several.
+    pub branches: Branches,
     /// The file in which mappings that worked are kept, by the tables and columns that they are for; nothing is kept
     /// without it.
     pub mappings: Option<PathBuf>,
@@ -160,6 +176,8 @@ pub(super) struct Listed {
     pub title: Option<String>,
     /// Rows that belong to it: at least as many as turns, unless a row holds several.
     pub rows: usize,
+    /// Where the branch ends that is read; the active one when nothing is said.
+    pub branch: Option<String>,
 }
 
 /// One turn as an adapter found it.
@@ -175,6 +193,6 @@ pub(super) struct Said {
 
 impl Listed {
     pub fn new(id: String, title: Option<String>, rows: usize) -> Self {
-        Self { key: id.clone(), id, title: title.filter(|title| !title.trim().is_empty()), rows }
+        Self { key: id.clone(), id, title: title.filter(|title| !title.trim().is_empty()), rows, branch: None }
     }
 }

@@ -88,7 +88,15 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(read)? {
         let file = entry.map_err(read)?.path();
-        if file.extension().is_some_and(|kind| kind == "json" || kind == "jsonl") && file.is_file() {
+        let kind = file.extension().map(|kind| kind.to_string_lossy().to_lowercase());
+        let is_export = match kind.as_deref() {
+            Some("json" | "jsonl") => true,
+            // Texts and mailboxes, which mail programs often keep without an ending, can be anything: those that are no export
+            // are passed over in silence.
+            Some("txt" | "mbox" | "mbx") | None => file.is_file() && recognise(&Source::file(&file)).is_ok(),
+            _ => false,
+        };
+        if is_export && file.is_file() {
             files.push(file);
         }
     }
