@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use memsift::history::Conversation;
+use memsift::store::import::import_with;
 use memsift::store::{Branches, Reading, Store, Verdict};
 use rusqlite::Connection;
 use tempfile::{TempDir, tempdir};
@@ -170,4 +171,37 @@ fn the_flag_is_one_of_inspect_and_reproduce() {
     let output = run(&["reproduce", "smartsearch", "--branches", "all", "--store", "llm", "--gap", "2", "--db"]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && error.contains("is a SQLite database, but"), "{error}");
+}
+
+#[test]
+fn a_chatgpt_export_offers_every_branch_that_says_something() {
+    let node = |id: &str, parent: &str, role: &str, text: &str, time: u32| {
+        format!(
+            r#""{id}": {{"parent": "{parent}", "message": {{"author": {{"role": "{role}"}}, "create_time": {time}, "content": {{"content_type": "text", "parts": ["{text}"]}}}}}}"#
+        )
+    };
+    let nodes = [
+        node("a", "root", "user", "Where is Ana?", 1),
+        node("b", "a", "assistant", "In Rome.", 2),
+        node("c", "a", "assistant", "In Porto.", 3),
+        node("d", "a", "tool", "a result that nobody read", 4),
+        node("e", "a", "assistant", "In Oslo.", 5),
+    ];
+    let text = format!(r#"[{{"title": "Ana", "id": "x", "current_node": "c", "mapping": {{{}}}}}]"#, nodes.join(", "));
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("conversations.json");
+    fs::write(&file, text).unwrap();
+    let bring = |name: &str, branches| {
+        let path = folder.path().join(name);
+        let report = import_with(std::slice::from_ref(&file), &path, branches, &mut |_| {}).unwrap();
+        let skipped: Vec<String> = report.files[0].skipped.iter().map(|row| row.reason.clone()).collect();
+        (read(&path, Branches::Active).0, skipped)
+    };
+    let (active, skipped) = bring("active.db", Branches::Active);
+    assert_eq!((names(&active), skipped), (vec![("x", Some("Ana"))], vec!["on another branch".to_owned()]));
+    let (all, skipped) = bring("all.db", Branches::All);
+    keeps(&active, &all);
+    let want = [("x", Some("Ana")), ("x@b", Some("Ana (branch 2 of 3)")), ("x@e", Some("Ana (branch 3 of 3)"))];
+    assert_eq!((names(&all), skipped.len()), (want.to_vec(), 0));
+    assert_eq!(texts(&all[2]), ["Where is Ana?", "In Oslo."]);
 }

@@ -226,3 +226,36 @@ fn what_the_form_says_opens_the_database_and_is_remembered() {
     assert_eq!(Store::open_as(&path, &reading).unwrap().summaries().unwrap()[0].sessions, 2);
     assert_eq!(contents(folder.path()), before);
 }
+
+#[test]
+fn hostile_names_and_small_screens_break_nothing() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("hostile.db");
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "CREATE TABLE \"\u{1b}[31mred \u{202e}table\" (\"a,b\" TEXT, \"w\u{1b}]0;x\u{7}ords\" TEXT, \"日本語の列の名前です\" TEXT);
+             INSERT INTO \"\u{1b}[31mred \u{202e}table\" VALUES ('x', 'some words that are long enough \u{1b}[2J', 'y')",
+        )
+        .unwrap();
+    let sketch = Sketch::open(&path).unwrap();
+    let outline = sketch.outline().unwrap();
+    assert_eq!(outline.tables[0].columns.len(), 2, "a name that --map cannot say is not offered");
+    for ascii in [false, true] {
+        let mut session = Session::open(120, 40, "terminal", ascii);
+        session.keys("<Esc>");
+        session.left.clear();
+        session.give(Input::Engine(Event::Outlined { outline: Box::new(outline.clone()), unknown: true }));
+        answer(&mut session, &sketch);
+        assert!(session.text().contains("some words that are long enough"), "{}", session.text());
+        for (columns, rows) in [(1, 1), (40, 12), (60, 16), (80, 24), (200, 60)] {
+            session.give(Input::Size(columns, rows));
+            for keys in ["j", "l", "l", "k", "h"] {
+                session.keys(keys);
+                answer(&mut session, &sketch);
+                let text = session.text();
+                assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{text}");
+            }
+        }
+    }
+}

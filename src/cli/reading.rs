@@ -27,6 +27,11 @@ pub struct ReadingArgs {
     branches: String,
 }
 
+/// What `--branches` says.
+pub fn branches(said: &str) -> Branches {
+    if said == "all" { Branches::All } else { Branches::Active }
+}
+
 impl ReadingArgs {
     /// What was said.
     ///
@@ -38,7 +43,7 @@ impl ReadingArgs {
         }
         let map = self.map.as_deref().map(Mapping::read).transpose().map_err(BadInput)?;
         let mappings = Dirs::find().map(|dirs| dirs.mappings());
-        let branches = if self.branches == "all" { Branches::All } else { Branches::Active };
+        let branches = branches(&self.branches);
         let gap_hours = self.gap.or_else(|| config::get().gap());
         Ok(Reading { store: self.store.clone(), map, gap_hours, branches, mappings })
     }

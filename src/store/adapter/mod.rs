@@ -36,8 +36,8 @@ use rusqlite::Connection;
 
 pub(super) use foreign::{Foreign, Tally, Trouble};
 pub use generic::Mapping;
-pub(super) use verdict::Notes;
 pub use verdict::Verdict;
+pub(super) use verdict::{Notes, OTHER_BRANCH};
 
 use crate::history::Conversation;
 use crate::moment::Moment;
