@@ -141,6 +141,13 @@ fn the_form_is_filled_in_with_keys() {
         {
             assert!(text.contains(words), "{words}\n{text}");
         }
+        // A preview that comes while a command is typed over the form is taken in.
+        session.keys("jl:");
+        answer(&mut session, &sketch);
+        session.keys("<Esc>");
+        assert!(session.text().contains("The first turn"), "{}", session.text());
+        session.keys("hk");
+        answer(&mut session, &sketch);
         // Down to the session and one to the left, around the end.
         session.keys("jjjjh");
         assert_eq!(chosen(&session), "turns=zz,text=d,speaker=b,time=c,session=e,conversation=,id=");
@@ -204,8 +211,8 @@ fn what_the_form_says_opens_the_database_and_is_remembered() {
     };
     engine.send(Job::Open(path.clone()));
     let Event::Outlined { outline, unknown: true } = next() else { panic!("no form") };
-    engine.send(Job::Preview(outline.guess.clone()));
-    let Event::Previewed { preview: Ok(preview), .. } = next() else { panic!("no preview") };
+    let Event::Previewed { map, preview: Ok(preview) } = next() else { panic!("no preview") };
+    assert_eq!(*map, outline.guess.complete());
     assert_eq!(preview.turns.len(), 12);
     engine.send(Job::Preview(Mapping::read("turns=alpha,text=").unwrap()));
     let Event::Previewed { preview: Err(words), .. } = next() else { panic!("a preview without a text") };

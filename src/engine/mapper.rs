@@ -13,9 +13,16 @@ pub(super) struct Mapper {
 }
 
 impl Mapper {
-    /// The tables of a database that nobody recognises.
-    pub fn unknown(&mut self, path: &Path) -> Event {
-        self.of(path, true)
+    /// The tables of a database that nobody recognises, with the first turns by the guesses: they are there before models
+    /// are loaded.
+    pub fn unknown(&mut self, path: &Path, reading: &Reading) -> Vec<Event> {
+        let outlined = self.of(path, true);
+        let guess = match &outlined {
+            Event::Outlined { outline, .. } => Some(outline.guess.complete()),
+            _ => None,
+        };
+        let preview = guess.and_then(|map| self.preview(map, reading));
+        std::iter::once(outlined).chain(preview).collect()
     }
 
     /// The tables of a database of which the user wants to say what the columns are.

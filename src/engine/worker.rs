@@ -279,7 +279,9 @@ impl Worker {
                 self.mapper = Mapper::default();
                 (self.say)(opened);
             }
-            Err(StoreError::WrongSchema { .. }) if !told => (self.say)(self.mapper.unknown(&path)),
+            Err(StoreError::WrongSchema { .. }) if !told => {
+                self.mapper.unknown(&path, &self.options.reading).into_iter().for_each(&self.say);
+            }
             Err(error) => (self.say)(Event::Failed(error.to_string())),
         }
     }

@@ -41,7 +41,7 @@ pub struct Form {
 impl Form {
     /// With the guesses.
     pub fn new(outline: Outline) -> Self {
-        let map = complete(&outline.guess);
+        let map = outline.guess.complete();
         Self { outline, map, at: 0, preview: None, asked: None }
     }
 
@@ -86,20 +86,9 @@ impl Form {
         if *field == "turns"
             && let Some(table) = self.table()
         {
-            self.map = complete(&Mapping { turns: Some(name), ..table.guess.clone() });
+            self.map = Mapping { turns: Some(name), ..table.guess.clone() }.complete();
         }
     }
-}
-
-/// The same with every field that says nothing saying that there is none.
-fn complete(map: &Mapping) -> Mapping {
-    let mut map = map.clone();
-    for field in Mapping::FIELDS {
-        if map.get(field).is_none() {
-            map.set(field, "");
-        }
-    }
-    map
 }
 
 /// Ask for the form of the open database, or of the one that could not be opened.
@@ -123,9 +112,17 @@ pub fn open(model: &mut Model, outline: Outline, unknown: bool) {
     model.mode = Mode::Form(Box::new(Form::new(outline)));
 }
 
+/// The form, also while a command is typed over it.
+fn shown(model: &mut Model) -> Option<&mut Form> {
+    match (&mut model.behind, &mut model.mode) {
+        (Some(Mode::Form(form)), _) | (None, Mode::Form(form)) => Some(form),
+        _ => None,
+    }
+}
+
 /// The engine read the first turns.
 pub fn previewed(model: &mut Model, map: Mapping, preview: Result<Preview, String>) {
-    if let Mode::Form(form) = &mut model.mode {
+    if let Some(form) = shown(model) {
         form.asked = None;
         form.preview = Some((map, preview));
     }
@@ -133,7 +130,7 @@ pub fn previewed(model: &mut Model, map: Mapping, preview: Result<Preview, Strin
 
 /// Ask for the preview of what is chosen, one at a time.
 pub fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
-    if let Mode::Form(form) = &mut model.mode
+    if let Some(form) = shown(model)
         && form.current().is_none()
         && form.asked.is_none()
     {

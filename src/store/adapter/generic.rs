@@ -109,6 +109,18 @@ impl Mapping {
         }
     }
 
+    /// The same with every field that says nothing saying that there is no such column.
+    #[must_use]
+    pub fn complete(&self) -> Self {
+        let mut map = self.clone();
+        for field in Self::FIELDS {
+            if map.get(field).is_none() {
+                map.set(field, "");
+            }
+        }
+        map
+    }
+
     /// Read `turns=messages,text=body,…`. The keys are [`Self::FIELDS`]; one with nothing after its `=` says that there is
     /// no such column, whatever its name suggests.
     ///
