@@ -224,7 +224,12 @@ fn what_the_form_says_opens_the_database_and_is_remembered() {
     assert!(notices[0].contains("is remembered"), "{notices:?}");
     // It can be changed while the database is open, and a reload reads by it.
     engine.send(Job::Outline(path.clone()));
-    assert!(matches!(next(), Event::Outlined { unknown: false, .. }));
+    let Event::Outlined { outline, unknown: false } = next() else { panic!("no form") };
+    assert_eq!(
+        outline.guess.words(),
+        "turns=zz,text=d,speaker=b,time=c,session=e,id=a",
+        "it begins with what is said now"
+    );
     engine.send(Job::Reload);
     let Event::Reloaded(now) = next() else { panic!("not read again") };
     assert!(now.change.is_empty());

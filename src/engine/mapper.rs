@@ -25,13 +25,18 @@ impl Mapper {
         std::iter::once(outlined).chain(preview).collect()
     }
 
-    /// The tables of a database of which the user wants to say what the columns are.
-    pub fn outline(&mut self, path: &Path, known: bool) -> Event {
-        if known {
+    /// The tables of a database of which the user wants to say what the columns are, with the mapping by which it is read
+    /// now; `open` is as [`super::source::Source::mapping`] gives it.
+    pub fn outline(&mut self, path: &Path, open: Option<Option<&Mapping>>) -> Event {
+        if open == Some(None) {
             let words = "the tables of this database are known: :map is for those that no program is known for";
             return Event::Failed(words.to_owned());
         }
-        self.of(path, false)
+        let mut outlined = self.of(path, false);
+        if let (Event::Outlined { outline, .. }, Some(Some(now))) = (&mut outlined, open) {
+            outline.guess = now.clone();
+        }
+        outlined
     }
 
     fn of(&mut self, path: &Path, unknown: bool) -> Event {

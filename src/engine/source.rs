@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::change::Change;
 use super::job::{Event, Reloaded};
 use crate::history::{Conversation, ConversationSummary};
-use crate::store::{Reading, Store, StoreError};
+use crate::store::{Mapping, Reading, Store, StoreError};
 
 /// A database and what was last read from it.
 pub(super) struct Source {
@@ -41,9 +41,9 @@ impl Source {
         Ok((Self { path, reading, store, conversations, open: None }, opened))
     }
 
-    /// Whether this is the open database and its tables are a program's that is known.
-    pub fn is_known(&self, path: &Path) -> bool {
-        self.path == path && self.store.mapping().is_none()
+    /// The mapping by which this database is read, when it is the open one; `Some(None)` when its tables are known.
+    pub fn mapping(&self, path: &Path) -> Option<Option<&Mapping>> {
+        (self.path == path).then(|| self.store.mapping())
     }
 
     /// One conversation, which is the open one from now on.

@@ -232,8 +232,8 @@ impl Worker {
                 self.open(path, reading);
             }
             Job::Outline(path) => {
-                let known = self.source.as_ref().is_some_and(|source| source.is_known(&path));
-                (self.say)(self.mapper.outline(&path, known));
+                let open = self.source.as_ref().and_then(|source| source.mapping(&path));
+                (self.say)(self.mapper.outline(&path, open));
             }
             Job::Preview(map) => {
                 let event = self.mapper.preview(map, &self.options.reading);
