@@ -327,3 +327,33 @@ fn what_is_damaged_is_one_sentence_and_stores_nothing() {
     let error = import(&[file], &binary.path().join("m.db"), &mut |_| {}).unwrap_err();
     assert!(matches!(error, StoreError::UnknownFormat { .. }), "{error}");
 }
+
+#[test]
+fn texts_and_mailboxes_of_a_folder_are_read_where_they_are_exports() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    put("chat.txt", "02/05/2026, 09:00 - Ana: Where is the key?\n02/05/2026, 09:01 - Ben: Under the mat.\n");
+    let mail = "From ana@example.org Sat May  2 09:00:00 2026\nFrom: Ana <ana@example.org>\nTo: ben@example.org\nDate: Sat, 2 May \
+                2026 09:00:00 +0000\nMessage-ID: <1@example.org>\nSubject: Key\n\nWhere is the key?\n";
+    put("Inbox", mail);
+    put("sent.MBOX", &mail.replace("<1@", "<2@").replace("Key", "Boat"));
+    put("notes.txt", "The key is under the mat.\n");
+    put("picture.png", "\u{89}PNG");
+    put("todo.json", "{\"todo\": []}");
+    let out = tempfile::tempdir().unwrap();
+    let files = [folder.path().to_owned()];
+    let report = memsift::store::import::import(&files, &out.path().join("m.db"), &mut |_| {}).unwrap();
+    let rows: Vec<(String, usize, bool)> = report
+        .files
+        .iter()
+        .map(|file| {
+            let name = std::path::Path::new(&file.file).file_name().unwrap().to_string_lossy().into_owned();
+            (name, file.turns, file.format.is_some())
+        })
+        .collect();
+    let row = |name: &str, turns, known| (name.to_owned(), turns, known);
+    assert_eq!(
+        rows,
+        [row("todo.json", 0, false), row("Inbox", 1, true), row("chat.txt", 2, true), row("sent.MBOX", 1, true)]
+    );
+}

@@ -101,6 +101,7 @@ impl Screen {
             theme: Theme::named("mono", Glyphs::UNICODE).unwrap(),
             mouse: false,
             replayed: true,
+            follow: false,
             pins: (memsift::store::pins::Pins::in_memory(), None),
         };
         let mut screen = Self { model: Model::new(&start), replay, events };

@@ -25,6 +25,9 @@ pub struct ScreenArgs {
     /// Question to ask at once.
     #[arg(long)]
     question: Option<String>,
+    /// Follow the database: what is written to it while it is open appears.
+    #[arg(long)]
+    follow: bool,
     #[command(flatten)]
     reading: ReadingArgs,
     #[command(flatten)]
@@ -76,7 +79,7 @@ pub fn prepared(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> an
     let config = config::get();
     let theme = args.look.theme(config)?;
     let rankers = args.rankers.choice()?;
-    args.reading.open(db)?;
+    args.reading.explorable(db)?;
     let dirs = dirs()?;
     let start = Start {
         database: db.to_owned(),
@@ -88,6 +91,7 @@ pub fn prepared(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> an
         theme,
         mouse: args.look.uses_mouse(config),
         replayed: false,
+        follow: args.follow,
         pins: with_warnings(kept_pins(Some(&dirs)), config),
     };
     let options = EngineOptions {
@@ -118,6 +122,7 @@ fn watch(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> any
         theme,
         mouse: look.uses_mouse(config),
         replayed: true,
+        follow: false,
         pins: with_warnings(kept_pins(Dirs::find().as_ref()), config),
     };
     ui::run(&start, Source::Trace { trace: Box::new(trace), fingerprint })

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::change::Change;
 use super::count::TokenCount;
 use super::inspect::Inspection;
 use crate::eval::oracle::{Plan, Rules};
@@ -10,6 +11,7 @@ use crate::eval::sweep::{Axis, Sweep};
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
+use crate::store::{Copied, Mapping, Outline, Preview};
 use crate::trace::GoldCounts;
 
 /// Something for the engine to do.
@@ -18,6 +20,16 @@ use crate::trace::GoldCounts;
 pub enum Job {
     /// Open a database and list its conversations.
     Open(PathBuf),
+    /// Say which tables a database has and what their columns may be, so that the user can choose.
+    Outline(PathBuf),
+    /// Say how the first turns of the database of the last [`Job::Outline`] would be read.
+    Preview(Mapping),
+    /// Open a database by a mapping, and remember that.
+    OpenMapped(PathBuf, Mapping),
+    /// Read the open database again, as it is now.
+    Reload,
+    /// Read the open database again whenever somebody wrote to it, or no longer.
+    Follow(bool),
     /// Load one conversation of the open database.
     Load(String),
     /// Run the pipeline for a question. Replaces a question that is still running.
@@ -153,9 +165,27 @@ pub enum Event {
         fingerprint: String,
         /// What the user should know about how it was opened.
         notices: Vec<String>,
+        /// The copy that is read instead of it.
+        copied: Option<Copied>,
         /// Its conversations.
         conversations: Vec<ConversationSummary>,
     },
+    /// A database that is not recognised, or of which the user wants to say what its columns are.
+    Outlined {
+        /// Its tables, with guesses.
+        outline: Box<Outline>,
+        /// True when it could not be opened without the user.
+        unknown: bool,
+    },
+    /// How the first turns would be read.
+    Previewed {
+        /// The mapping.
+        map: Box<Mapping>,
+        /// The turns, or the sentence that says what is missing.
+        preview: Result<Preview, String>,
+    },
+    /// The open database was read again.
+    Reloaded(Box<Reloaded>),
     /// A conversation is loaded.
     Loaded(Arc<Conversation>),
     /// Marks made by hand for the conversation that was loaded: question text to turn ids.
@@ -236,6 +266,27 @@ pub enum Event {
     Broken(String),
     /// Something worth saying that is no failure; one sentence.
     Notice(String),
+}
+
+/// What the open database holds now.
+#[derive(Debug, Clone)]
+pub struct Reloaded {
+    /// Its fingerprint.
+    pub fingerprint: String,
+    /// What the user should know about how it was opened this time.
+    pub notices: Vec<String>,
+    /// The copy that is read instead of it.
+    pub copied: Option<Copied>,
+    /// Its conversations.
+    pub conversations: Vec<ConversationSummary>,
+    /// The open conversation, when it is another than before.
+    pub conversation: Option<Arc<Conversation>>,
+    /// True when the open conversation is no longer there.
+    pub gone: bool,
+    /// What is new.
+    pub change: Change,
+    /// True when nobody asked for it and it was read because it was written.
+    pub followed: bool,
 }
 
 /// How far a job is. Units are named by `what`.

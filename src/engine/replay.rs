@@ -59,6 +59,7 @@ impl Replay {
                     path: path.clone(),
                     fingerprint: self.fingerprint.clone(),
                     notices: Vec::new(),
+                    copied: None,
                     conversations: vec![summary],
                 });
             }
@@ -86,6 +87,8 @@ impl Replay {
             Job::Contrast(ask) => self.contrast(ask),
             // The screen does not ask for this: a trace has one question.
             Job::Oracle(ask) => (self.say)(Event::Planned { number: ask.number, plans: Vec::new() }),
+            // Nor for these: a trace in a file stays as it is.
+            Job::Reload | Job::Follow(_) | Job::Outline(_) | Job::Preview(_) | Job::OpenMapped(..) => {}
             Job::StopSweep | Job::Stop | Job::Resume | Job::Mark { .. } | Job::Quit => {}
         }
     }

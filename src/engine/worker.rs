@@ -5,20 +5,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::choice::{RankerChoice, SlotName};
+use super::follow::Follower;
 use super::job::{Ask, Event, Job, ModelState, ModelStatus, Progress};
+use super::mapper::Mapper;
 use super::models::{Models, TAGGER};
 use super::pipeline::{Listener, Pipeline};
+use super::source::{Renewed, Source};
 use super::sweep::Sweeper;
 use super::{count, inspect, oracle};
+use crate::history::Conversation;
 use crate::rank::Cache;
 use crate::scored::Scored;
 use crate::store::marks::Marks;
-use crate::store::{Reading, Store};
+use crate::store::{Reading, StoreError};
 
 /// Where the engine finds its files.
 #[derive(Debug, Clone)]
@@ -110,7 +114,9 @@ type Say = Box<dyn Fn(Event) + Send>;
 
 struct Worker {
     pipeline: Pipeline,
-    store: Option<Store>,
+    source: Option<Source>,
+    follower: Follower,
+    mapper: Mapper,
     marks: Option<Marks>,
     options: EngineOptions,
     signals: Arc<Signals>,
@@ -136,7 +142,18 @@ impl Worker {
             None => None,
         };
         let pipeline = Pipeline::new(Models::none("still loading"), cache);
-        Self { pipeline, store: None, marks, options, signals, last: None, sweeper: Sweeper::default(), say }
+        Self {
+            pipeline,
+            source: None,
+            follower: Follower::default(),
+            mapper: Mapper::default(),
+            marks,
+            options,
+            signals,
+            last: None,
+            sweeper: Sweeper::default(),
+            say,
+        }
     }
 
     fn run(mut self, inbox: &Receiver<Job>) {
@@ -145,7 +162,7 @@ impl Worker {
         while let Ok(job) = inbox.try_recv() {
             match job {
                 Job::Quit => return,
-                Job::Open(_) | Job::Load(_) => self.handle(job),
+                Job::Open(_) | Job::Load(_) | Job::Preview(_) => self.handle(job),
                 other => waiting.push(other),
             }
         }
@@ -155,14 +172,18 @@ impl Worker {
         }
         loop {
             let sent = self.signals.sent.load(Ordering::SeqCst);
-            let job = if self.sweeper.is_idle() {
-                inbox.recv().map_err(|_| TryRecvError::Disconnected)
-            } else {
-                inbox.try_recv()
+            let job = match (self.sweeper.is_idle(), self.follower.rest()) {
+                (false, _) => inbox.try_recv(),
+                (true, None) => inbox.recv().map_err(|_| TryRecvError::Disconnected),
+                (true, Some(rest)) => inbox.recv_timeout(rest).map_err(|error| match error {
+                    RecvTimeoutError::Timeout => TryRecvError::Empty,
+                    RecvTimeoutError::Disconnected => TryRecvError::Disconnected,
+                }),
             };
             match job {
                 Ok(Job::Quit) | Err(TryRecvError::Disconnected) => return,
                 Ok(job) => self.handle(job),
+                Err(TryRecvError::Empty) if self.follower.is_due() => self.look(),
                 // The sweep has the time that nothing else wants, and gives way as soon as something comes.
                 Err(TryRecvError::Empty) => {
                     let signals = Arc::clone(&self.signals);
@@ -205,25 +226,26 @@ impl Worker {
 
     fn handle(&mut self, job: Job) {
         match job {
-            Job::Open(path) => {
-                match Store::open_as(&path, &self.options.reading).and_then(|store| Ok((store.summaries()?, store))) {
-                    Ok((conversations, store)) => {
-                        (self.say)(Event::Opened {
-                            path,
-                            fingerprint: store.fingerprint(),
-                            notices: store.notices().to_vec(),
-                            conversations,
-                        });
-                        self.store = Some(store);
-                    }
-                    Err(error) => (self.say)(Event::Failed(error.to_string())),
-                }
+            Job::Open(path) => self.open(path, self.options.reading.clone()),
+            Job::OpenMapped(path, map) => {
+                let reading = Reading { store: None, map: Some(map), ..self.options.reading.clone() };
+                self.open(path, reading);
             }
-            Job::Load(id) => match self.store.as_ref().map(|store| store.load(&id)) {
+            Job::Outline(path) => {
+                let open = self.source.as_ref().and_then(|source| source.mapping(&path));
+                (self.say)(self.mapper.outline(&path, open));
+            }
+            Job::Preview(map) => {
+                let event = self.mapper.preview(map, &self.options.reading);
+                event.into_iter().for_each(&self.say);
+            }
+            Job::Reload => self.reload(false),
+            Job::Follow(on) => self.follower.follow(on),
+            Job::Load(id) => match self.load(&id) {
                 Some(Ok(conversation)) => {
                     self.sweeper.forget();
                     let marks = self.marks_of(&conversation.id);
-                    (self.say)(Event::Loaded(Arc::new(conversation)));
+                    (self.say)(Event::Loaded(conversation));
                     (self.say)(Event::Marks(marks));
                 }
                 Some(Err(error)) => (self.say)(Event::Failed(error.to_string())),
@@ -246,6 +268,64 @@ impl Worker {
             Job::Count(text) => (self.say)(count::answer(self.pipeline.models(), text)),
             Job::Mark { conversation, question, turns } => self.mark(&conversation, &question, &turns),
             Job::Stop | Job::Quit => {}
+        }
+    }
+
+    fn open(&mut self, path: PathBuf, reading: Reading) {
+        let told = reading.map.is_some() || reading.store.is_some();
+        match Source::open(path.clone(), reading) {
+            Ok((source, opened)) => {
+                self.source = Some(source);
+                self.mapper = Mapper::default();
+                (self.say)(opened);
+            }
+            Err(StoreError::WrongSchema { .. }) if !told => {
+                self.mapper.unknown(&path, &self.options.reading).into_iter().for_each(&self.say);
+            }
+            Err(error) => (self.say)(Event::Failed(error.to_string())),
+        }
+    }
+
+    /// One conversation of the open database; of a copy when another program has locked it meanwhile.
+    fn load(&mut self, id: &str) -> Option<Result<Arc<Conversation>, StoreError>> {
+        let first = self.source.as_mut()?.load(id);
+        if !matches!(first, Err(StoreError::Locked { .. })) {
+            return Some(first);
+        }
+        self.reload(false);
+        Some(self.source.as_mut()?.load(id))
+    }
+
+    /// See whether the database that is followed was written, and read it again when it was.
+    fn look(&mut self) {
+        let began = Instant::now();
+        if self.source.as_ref().is_some_and(Source::has_changed) {
+            self.reload(true);
+        }
+        self.follower.looked(began.elapsed());
+    }
+
+    fn reload(&mut self, followed: bool) {
+        let Some(source) = &mut self.source else {
+            (self.say)(Event::Failed("no database is open: open one first".to_owned()));
+            return;
+        };
+        match source.renew(followed) {
+            Ok(Renewed::Same) => self.follower.troubled = false,
+            Ok(Renewed::Other(reloaded)) => {
+                self.follower.troubled = false;
+                if reloaded.conversation.is_some() {
+                    self.sweeper.forget();
+                }
+                (self.say)(Event::Reloaded(reloaded));
+            }
+            Err(error) if !followed => (self.say)(Event::Failed(error.to_string())),
+            // It may last; once is enough.
+            Err(_) if self.follower.troubled => {}
+            Err(error) => {
+                self.follower.troubled = true;
+                (self.say)(Event::Failed(format!("following, but it cannot be read now: {error}")));
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod adapter;
 pub mod clean;
+mod copied;
 mod error;
 pub mod import;
 mod mappings;
@@ -13,14 +14,18 @@ mod own_file;
 pub mod pins;
 mod read;
 pub mod schema;
+mod sketch;
+mod stamp;
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-pub use adapter::{Mapping, Reading, Verdict};
+pub use adapter::{Branches, Mapping, Reading, Verdict};
+pub use copied::Copied;
 pub use error::StoreError;
+pub use sketch::{Outline, Preview, PreviewTurn, Sketch, TableOutline};
 
 use crate::history::{Conversation, ConversationSummary};
 
@@ -33,7 +38,11 @@ use crate::history::{Conversation, ConversationSummary};
 pub struct Store {
     path: PathBuf,
     notices: Vec<String>,
+    copied: Option<Copied>,
     fingerprint: String,
+    stamp: stamp::Stamp,
+    /// Where the file is when links are followed.
+    real: PathBuf,
     connection: Connection,
     foreign: Option<adapter::Foreign>,
     /// Declared after the connection, so that the copy is removed when nothing reads it any more.
@@ -49,10 +58,22 @@ impl Store {
     /// [`Store::open`] for a database of which the user says how it is read.
     pub fn open_as(path: &Path, reading: &Reading) -> Result<Self, StoreError> {
         let opened = open::open(path)?;
+        let whole = opened.copied.is_none();
+        match Self::of(path, opened, reading) {
+            // Locked after it was opened, in the middle of reading.
+            Err(StoreError::Locked { .. }) if whole => Self::of(path, open::open_locked(path)?, reading),
+            other => other,
+        }
+    }
+
+    fn of(path: &Path, opened: open::Opened, reading: &Reading) -> Result<Self, StoreError> {
         let mut store = Self {
             path: path.to_owned(),
-            notices: opened.notices,
+            notices: opened.copied.iter().map(Copied::to_string).collect(),
+            copied: opened.copied,
             fingerprint: String::new(),
+            stamp: opened.stamp,
+            real: opened.real,
             connection: opened.connection,
             foreign: None,
             _copy: opened.copy,
@@ -107,6 +128,11 @@ impl Store {
         }
     }
 
+    /// The mapping by which it is read; `None` for databases whose tables are known.
+    pub fn mapping(&self) -> Option<&Mapping> {
+        self.foreign.as_ref()?.mapping()
+    }
+
     /// All conversations, in the order in which they were imported.
     pub fn summaries(&self) -> Result<Vec<ConversationSummary>, StoreError> {
         if let Some(foreign) = &self.foreign {
@@ -141,9 +167,20 @@ impl Store {
         self.fingerprint.clone()
     }
 
+    /// Whether somebody wrote to the file, or to what stands beside it, since it was opened. Looks at sizes, times and first
+    /// bytes only, so it costs nothing worth mentioning; what it finds may turn out to be no other content.
+    pub fn has_changed(&self) -> bool {
+        stamp::Stamp::of(&self.real) != self.stamp
+    }
+
     /// The path that was asked for, also when a copy is read.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The copy that is read instead of the file; its sentence is the first of [`Store::notices`].
+    pub fn copied(&self) -> Option<&Copied> {
+        self.copied.as_ref()
     }
 
     /// What the user should know about how the database was opened.

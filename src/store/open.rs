@@ -10,23 +10,34 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
+use super::copied::Copied;
 use super::schema;
+use super::stamp::Stamp;
 
 /// How long to wait for another process before reading a copy instead.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// Why a copy is read, when waiting did not help.
+const LOCKED: &str = "the database was locked, another program is writing to it";
 const HEADER: usize = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// An open database and how it was opened.
 pub(super) struct Opened {
     pub connection: Connection,
-    pub notices: Vec<String>,
+    /// What is read instead of the file, and why.
+    pub copied: Option<Copied>,
     pub copy: Option<Snapshot>,
+    /// How its files looked before anything was read.
+    pub stamp: Stamp,
+    /// Where the file really is.
+    pub real: PathBuf,
 }
 
 /// Open `path` for reading, on the file itself when that leaves no trace, else on a copy.
 pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
     let path = &follow(path);
+    // Before anything is read: what is written from now on is a change.
+    let stamp = Stamp::of(path);
     let header = inspect(path)?;
     for suffix in ["-wal", "-shm", "-journal"] {
         let side = beside(path, suffix);
@@ -34,13 +45,10 @@ pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
         // Outside WAL mode, an empty side file is a leftover that says nothing.
         if header.wal || meta.len() > 0 {
             let name = side.file_name().unwrap_or_default().to_string_lossy();
-            return open_copy(
-                path,
-                format!(
-                    "opened a snapshot copy, because {name} is there: another program has the database open, or was \
-                     stopped before it had finished"
-                ),
+            let why = format!(
+                "{name} is there, so another program has the database open, or was stopped before it had finished"
             );
+            return open_copy(path, stamp, &why);
         }
     }
     // In WAL mode even a read-only connection makes `-wal` and `-shm`. Without a `-wal` there is nothing in it to
@@ -53,21 +61,26 @@ pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
         Ok(()) => {}
         Err(cause) if is_busy(&cause) || needs_rollback(&cause) => {
             drop(connection);
-            let why = "opened a snapshot copy, because another program is writing to the database";
-            return open_copy(path, why.to_owned());
+            return open_copy(path, stamp, LOCKED);
         }
         Err(cause) => return Err(explain(path, &connection, &cause)),
     }
-    Ok(Opened { connection, notices: Vec::new(), copy: None })
+    Ok(Opened { connection, copied: None, copy: None, stamp, real: path.clone() })
 }
 
-fn open_copy(path: &Path, notice: String) -> Result<Opened, StoreError> {
+/// Open a copy of a database that another program has locked since it was opened.
+pub(super) fn open_locked(path: &Path) -> Result<Opened, StoreError> {
+    let path = &follow(path);
+    open_copy(path, Stamp::of(path), LOCKED)
+}
+
+fn open_copy(path: &Path, stamp: Stamp, why: &str) -> Result<Opened, StoreError> {
     let copy = Snapshot::take(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(copy.database(), flags).map_err(|cause| StoreError::from_sqlite(path, &cause))?;
     prepare(&connection).map_err(|cause| explain(path, &connection, &cause))?;
-    Ok(Opened { connection, notices: vec![notice], copy: Some(copy) })
+    Ok(Opened { connection, copied: Some(Copied::now(why)), copy: Some(copy), stamp, real: path.to_owned() })
 }
 
 /// Settings of a reading connection, and a first read that meets locks and damage of the first page.
@@ -237,7 +250,8 @@ pub(super) fn needs_rollback(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// The path of a file beside a database.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -287,7 +301,7 @@ impl Snapshot {
             if attempt > 0 {
                 std::thread::sleep(PATIENCE / 4);
             }
-            let before = state(path);
+            let before = Stamp::of(path);
             copy_bytes(path, &copy.database).map_err(read)?;
             for suffix in ["-wal", "-journal"] {
                 let (from, to) = (beside(path, suffix), beside(&copy.database, suffix));
@@ -297,7 +311,7 @@ impl Snapshot {
                     Err(cause) => return Err(StoreError::from_io(&from, cause)),
                 }
             }
-            if state(path) == before {
+            if Stamp::of(path) == before {
                 return Ok(copy);
             }
         }
@@ -320,15 +334,6 @@ impl Drop for Snapshot {
 fn copy_bytes(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = File::open(from)?;
     io::copy(&mut source, &mut File::create(to)?).map(drop)
-}
-
-type State = [Option<(u64, Option<std::time::SystemTime>)>; 3];
-
-fn state(path: &Path) -> State {
-    ["", "-wal", "-journal"].map(|suffix| {
-        let meta = fs::metadata(beside(path, suffix)).ok()?;
-        Some((meta.len(), meta.modified().ok()))
-    })
 }
 
 /// A new folder that only this user can enter.

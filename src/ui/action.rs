@@ -107,4 +107,8 @@ pub enum Action {
     Joined,
     /// Go on scoring.
     Resume,
+    /// Read the database again.
+    Reload,
+    /// Read the database again whenever it is written, or no longer.
+    Follow,
 }

@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line};
 use super::picker::Picker;
 use super::theme::Theme;
 use super::update::{Effect, act, ask, pick};
-use super::{contrast, knob, oracle, pin, pins};
+use super::{contrast, form, knob, live, oracle, pin, pins};
 use crate::engine::Job;
 use crate::passage::fold;
 use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings, unknown_name};
@@ -19,6 +19,9 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("preset", "NAME", "the knobs of a paper: smartsearch, lexical-dense"),
     ("ask", "QUESTION", "ask a question"),
     ("open", "FILE", "open another database"),
+    ("map", "", "say what the columns of a database are that no program is known for"),
+    ("reload", "", "read the database again"),
+    ("follow", "on | off", "read the database again whenever it is written"),
     ("conversations", "", "choose a conversation"),
     ("questions", "", "choose a question of the set"),
     ("term", "WORD WEIGHT", "search another term"),
@@ -53,6 +56,9 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         "ask" => ask(model, rest, effects),
         "open" if rest.is_empty() => model.fail("open needs a file: :open my.db"),
         "open" => effects.push(Effect::Send(Job::Open(PathBuf::from(rest)))),
+        "map" => form::ask(model, effects),
+        "reload" => act(model, Action::Reload, effects),
+        "follow" => live::follow(model, rest, effects),
         "conversations" => act(model, Action::Conversations, effects),
         "questions" => act(model, Action::Questions, effects),
         "term" => term(model, rest, effects),
@@ -91,6 +97,7 @@ pub fn complete(text: &str) -> Option<String> {
             KnobKind::Flag => vec!["on", "off"],
             KnobKind::Number { .. } => return None,
         },
+        (Some("follow"), None, _) => vec!["on", "off"],
         (Some("preset"), None, _) => PRESETS.iter().map(|(name, _, _)| *name).collect(),
         (Some("theme"), None, _) => Theme::names().collect(),
         _ => return None,

@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::{PickerKind, TERM_WEIGHT};
 use super::update::{Effect, ask, remake};
-use super::{clipboard, command, knob, layout, pin, pins, select, sweep, tokens};
+use super::{clipboard, command, form, knob, layout, pin, pins, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -55,6 +55,11 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
             open(model, Mode::Command, "");
             model.behind = Some(overlay);
         }
+        (Mode::Form(form), KeyCode::Char(':')) => {
+            open(model, Mode::Command, "");
+            model.behind = Some(Mode::Form(form));
+        }
+        (Mode::Form(form), _) => form::key(model, *form, event, effects),
         (Mode::Sweep(cursor), _) => sweep::key(model, cursor, event, effects),
         (_, KeyCode::Esc) => close(model),
         (Mode::Question, KeyCode::Enter) => {
@@ -171,7 +176,13 @@ pub fn paste(model: &mut Model, text: &str) {
         Mode::Question => {
             model.question.insert_str(cleaned);
         }
-        Mode::Context(_) | Mode::Compare(_) | Mode::Oracle(_) | Mode::Sweep(_) | Mode::Tokens(_) | Mode::Normal => {}
+        Mode::Context(_)
+        | Mode::Compare(_)
+        | Mode::Oracle(_)
+        | Mode::Sweep(_)
+        | Mode::Tokens(_)
+        | Mode::Form(_)
+        | Mode::Normal => {}
         mode => {
             model.prompt.insert_str(cleaned);
             let typed = text_of(&model.prompt);

@@ -24,10 +24,14 @@ impl Journal {
                 }
                 ModelState::Absent(reason) => warn(&format!("model {}: {reason}", status.role)),
             },
-            Event::Opened { path, fingerprint, notices, conversations } => {
+            Event::Opened { path, fingerprint, notices, conversations, .. } => {
                 let count = conversations.len();
                 info(&format!("'{}' is open: {count} conversations, fingerprint {fingerprint}", path.display()));
                 notices.iter().for_each(|notice| warn(notice));
+            }
+            Event::Reloaded(now) => {
+                info(&format!("read again: {}, fingerprint {}", now.change, now.fingerprint));
+                now.notices.iter().for_each(|notice| warn(notice));
             }
             Event::Loaded(talk) => {
                 let (sessions, turns) = (talk.sessions.len(), talk.turns.len());
@@ -47,7 +51,11 @@ impl Journal {
             Event::Planned { number, plans } => info(&format!("oracle {number} is done: {} questions", plans.len())),
             Event::Failed(sentence) | Event::Broken(sentence) => error(sentence),
             Event::Notice(sentence) => warn(sentence),
-            Event::Marks(_)
+            Event::Outlined { outline, .. } => {
+                info(&format!("'{}' has {} tables to choose from", outline.path.display(), outline.tables.len()));
+            }
+            Event::Previewed { .. }
+            | Event::Marks(_)
             | Event::Progress(_)
             | Event::Pinned { .. }
             | Event::Swept { .. }
@@ -74,7 +82,10 @@ pub fn job(job: &Job) {
         Job::Mark { question, turns, .. } => info(&format!("{} turns are gold now for: {question}", turns.len())),
         Job::Stop | Job::StopSweep => info("scoring is stopped"),
         Job::Resume => info("scoring goes on"),
-        Job::Load(_) | Job::Inspect { .. } | Job::Count(_) | Job::Quit => {}
+        Job::OpenMapped(path, map) => info(&format!("'{}' is opened by {}", path.display(), map.words())),
+        Job::Reload => info("the database is read again"),
+        Job::Follow(on) => info(if *on { "the database is followed" } else { "the database is no longer followed" }),
+        Job::Outline(_) | Job::Preview(_) | Job::Load(_) | Job::Inspect { .. } | Job::Count(_) | Job::Quit => {}
     }
 }
 

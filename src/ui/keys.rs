@@ -150,6 +150,8 @@ pub const KEYS: &[Binding] = &[
     all("copy-why", &["Y"], Action::CopyWhy, "copy the whole explanation"),
     all("export", &["E"], Action::Export, "write the trace to a file"),
     all("resume", &["R"], Action::Resume, "go on scoring after Esc"),
+    all("reload", &["F5"], Action::Reload, "read the database again"),
+    all("follow", &["F"], Action::Follow, "follow the database: what is written to it appears, or no longer"),
     all("command", &[":"], Action::Command, "type a command: set, open, question, theme, export, resume, quit"),
     all("mouse", &["v"], Action::Mouse, "mouse off, so that the terminal can select text, or on again"),
     all("back", &["Esc"], Action::Back, "one step back: close, stop scoring, drop the filter"),

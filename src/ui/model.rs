@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ratatui_textarea::TextArea;
 
+use super::form::Form;
 use super::keymap::Keymap;
 use super::list::Rows;
 use super::pane::Pane;
@@ -21,6 +22,7 @@ use crate::explain::whatif::WhatIfs;
 use crate::history::{Conversation, ConversationSummary};
 use crate::scored::Scored;
 use crate::settings::Settings;
+use crate::store::Copied;
 use crate::store::pins::Pins;
 use crate::trace::Trace;
 
@@ -110,6 +112,8 @@ pub struct Model {
     pub size: (u16, u16),
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// True while the database is followed.
+    pub following: bool,
     /// Recall over two knobs for the question, while it is shown.
     pub sweep: Option<Sweep>,
     /// What is known of the tokens of the context that was shown last.
@@ -158,10 +162,14 @@ pub struct Database {
     pub path: PathBuf,
     /// Its fingerprint.
     pub fingerprint: String,
+    /// The copy that is read instead of it.
+    pub copied: Option<Copied>,
     /// Its conversations.
     pub conversations: Vec<ConversationSummary>,
     /// True once it is open.
     pub open: bool,
+    /// True when it cannot be opened before the user says what its columns are.
+    pub unknown: bool,
 }
 
 /// A sentence for the user.
@@ -198,6 +206,8 @@ pub enum Mode {
     Sweep(super::sweep::Cursor),
     /// What the models saw is shown.
     Tokens(TokensView),
+    /// The columns of a database are chosen.
+    Form(Box<Form>),
     /// Something is chosen from a list.
     Picker(Picker),
 }
@@ -254,6 +264,8 @@ pub struct Start {
     pub mouse: bool,
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
+    /// Follow the database from the beginning.
+    pub follow: bool,
     /// Settings that are kept under names, with what is to be said before anything else.
     pub pins: (Pins, Option<String>),
 }
@@ -305,6 +317,7 @@ impl Model {
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,
+            following: start.follow,
             sweep: None,
             counted: None,
             sweep_all: None,

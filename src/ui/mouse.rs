@@ -42,7 +42,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent, effects: &mut Vec<Effect>) {
             | Mode::Compare(_)
             | Mode::Oracle(_)
             | Mode::Sweep(_)
-            | Mode::Tokens(_),
+            | Mode::Tokens(_)
+            | Mode::Form(_),
         ) => {}
         (MouseEventKind::ScrollDown, _) => wheel(model, place, 3),
         (MouseEventKind::ScrollUp, _) => wheel(model, place, -3),

@@ -71,6 +71,9 @@ impl Session {
             Source::Trace { trace, fingerprint } => Answers::Replay(Replay::new(&trace, fingerprint, say)),
         };
         answers.send(Job::Open(start.database.clone()));
+        if start.follow {
+            answers.send(Job::Follow(true));
+        }
         Ok(Self { model: Model::new(start), inputs, inbox, opening: true, answers })
     }
 
@@ -102,7 +105,7 @@ impl Session {
     /// Take something in and do what follows from it. What only a terminal can do comes back: [`Effect::Copy`],
     /// [`Effect::Mouse`], [`Effect::Suspend`], [`Effect::Quit`].
     pub fn take(&mut self, input: Input) -> Vec<Effect> {
-        if matches!(&input, Input::Engine(Event::Opened { .. } | Event::Marks(_) | Event::Failed(_) | Event::Broken(_)))
+        if matches!(&input, Input::Engine(Event::Opened { .. } | Event::Outlined(_) | Event::Marks(_) | Event::Failed(_) | Event::Broken(_)))
         {
             self.opening = false;
         }
@@ -117,7 +120,7 @@ impl Session {
         for effect in effects {
             match effect {
                 Effect::Send(job) => {
-                    self.opening |= matches!(job, Job::Open(_) | Job::Load(_));
+                    self.opening |= matches!(job, Job::Open(_) | Job::OpenMapped(..) | Job::Outline(_) | Job::Load(_));
                     self.answers.send(job);
                 }
                 Effect::Export { path, overwrite } => match export(model, &path, overwrite) {

@@ -11,7 +11,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{clipboard, command, context, edit, knob, layout, mouse, pin, select, sweep};
+use super::{clipboard, command, context, edit, form, knob, layout, live, mouse, pin, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -81,6 +81,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
     pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
     context::settle(model, &mut effects);
+    form::settle(model, &mut effects);
     effects
 }
 
@@ -150,6 +151,8 @@ pub fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Fates => select::next_fate(model),
         Action::Joined => model.joined = model.joined.next(),
         Action::Resume => resume(model, effects),
+        Action::Reload => live::reload(model, effects),
+        Action::Follow => live::follow(model, "", effects),
         Action::CopyPassage => copy_passage(model, effects),
         Action::CopyWhy => copy_why(model, effects),
         Action::Mouse => {
@@ -229,11 +232,11 @@ pub fn ask(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         model.fail("the question is empty: type at least one word");
         return;
     }
-    let Some(conversation) = model.conversation.clone() else {
+    if model.conversation.is_none() {
         model.pending = Some(cleaned);
         model.say("the question is asked as soon as a conversation is open");
         return;
-    };
+    }
     if model.asked.as_deref() != Some(cleaned.as_str()) {
         model.settings.terms = TermEdits::default();
         model.trace = None;
@@ -247,15 +250,21 @@ pub fn ask(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     model.question = line(&cleaned);
     model.asked = Some(cleaned.clone());
     model.walking = None;
+    rerun(model, cleaned, effects);
+}
+
+/// Ask the same question again, of the conversation as it is now. What is typed meanwhile stays.
+pub fn rerun(model: &mut Model, question: String, effects: &mut Vec<Effect>) {
+    let Some(conversation) = model.conversation.clone() else { return };
     model.generation += 1;
     model.running = true;
     model.stopped = false;
     model.progress = None;
-    let gold = model.gold_turns(&cleaned);
+    let gold = model.gold_turns(&question);
     effects.push(Effect::Send(Job::Ask(Ask {
         generation: model.generation,
         conversation,
-        text: cleaned,
+        text: question,
         gold,
         settings: model.settings.clone(),
     })));
@@ -287,7 +296,10 @@ fn mark(model: &mut Model, effects: &mut Vec<Effect>) {
     let set = &trace.scored.passages;
     let conversation = Arc::clone(&set.conversation);
     let turns = set.passages.get(selected as usize).map(|passage| passage.turns.clone()).unwrap_or_default();
-    let mut gold = model.gold_turns(&question);
+    // The database may have been read again since the trace was made: what is gold is kept by ids.
+    let known = model.gold_turns(&question);
+    let known = model.conversation.iter().flat_map(|now| known.iter().filter_map(|turn| now.turns.get(*turn)));
+    let mut gold: Vec<usize> = known.filter_map(|turn| conversation.turn_by_id(&turn.id)).collect();
     let was = turns.clone().any(|turn| gold.contains(&turn));
     gold.retain(|turn| !turns.contains(turn));
     if !was {
@@ -342,14 +354,18 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             Some(known) => *known = status,
             None => model.models.push(status),
         },
-        Event::Opened { path, fingerprint, notices, conversations } => {
-            model.database = super::model::Database { path, fingerprint, conversations, open: true };
+        Event::Opened { path, fingerprint, notices, copied, conversations } => {
+            model.database =
+                super::model::Database { path, fingerprint, copied, conversations, open: true, unknown: false };
             model.conversation = None;
             if let Some(notice) = notices.first() {
                 model.say(notice.clone());
             }
             choose(model, effects);
         }
+        Event::Outlined { outline, unknown } => form::open(model, *outline, unknown),
+        Event::Previewed { map, preview } => form::previewed(model, *map, preview),
+        Event::Reloaded(now) => live::reloaded(model, *now, effects),
         Event::Loaded(conversation) => {
             sweep::forget(model, effects);
             loaded(model, conversation);
@@ -374,6 +390,7 @@ fn engine(model: &mut Model, event: Event, effects: &mut Vec<Effect>) {
             } else {
                 Arc::new(Scored { gold: Arc::new(gold), ..(*scored).clone() })
             };
+            live::carry(model, &scored);
             set_trace(model, scored);
         }
         Event::Finished { generation } if generation == model.generation => {

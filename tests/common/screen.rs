@@ -169,6 +169,7 @@ impl Session {
             theme: Theme::named(theme, glyphs).unwrap(),
             mouse: true,
             replayed: false,
+            follow: false,
             pins: (memsift::store::pins::Pins::in_memory(), None),
         };
         let mut session = Self {
@@ -191,6 +192,7 @@ impl Session {
             path: PathBuf::from("sample.db"),
             fingerprint: "test".to_owned(),
             notices: Vec::new(),
+            copied: None,
             conversations: vec![memsift::history::ConversationSummary {
                 id: loaded.id.clone(),
                 sessions: loaded.sessions.len(),
@@ -348,6 +350,7 @@ fn code_of(name: &str) -> (KeyCode, KeyModifiers) {
         "PgDn" => (KeyCode::PageDown, none),
         "BS" => (KeyCode::Backspace, none),
         "F1" => (KeyCode::F(1), none),
+        "F5" => (KeyCode::F(5), none),
         "lt" => (KeyCode::Char('<'), none),
         "gt" => (KeyCode::Char('>'), none),
         name if name.starts_with("C-") => (KeyCode::Char(name.chars().last().unwrap()), KeyModifiers::CONTROL),

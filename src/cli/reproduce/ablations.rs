@@ -17,7 +17,6 @@ use crate::eval::report::{Report, System};
 use crate::eval::smartsearch::settings;
 use crate::explain::fate::thousands;
 use crate::settings::{Fusion, Settings};
-use crate::store::Store;
 
 /// Orders under which the first table tells what is kept.
 const ORDERS: [Fusion; 2] = [Fusion::Match, Fusion::Colbert];
@@ -25,7 +24,7 @@ const ORDERS: [Fusion; 2] = [Fusion::Match, Fusion::Colbert];
 /// Measure and print.
 pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     let questions = QuestionArgs {
         conversation: args.conversation.clone(),
         category: Vec::new(),

@@ -15,7 +15,6 @@ use crate::history::Question;
 use crate::passage::PassageSet;
 use crate::scored::Similarity;
 use crate::settings::Pooler;
-use crate::store::Store;
 
 /// The order that is reranked, and how much of it.
 const RERANKED: Scorer = Scorer::Fused(Pooler::Max);
@@ -29,7 +28,7 @@ pub fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
         return Err(BadInput("--ablations belongs to 'reproduce smartsearch': leave it out here".to_owned()).into());
     }
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     let rows = chosen(&store, args)?;
     let mut pipeline = pipeline(&rankers)?;
     // The cross-encoder reranks the ten best sessions at the end, and scores no turns.

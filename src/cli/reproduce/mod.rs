@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use super::ask::conversation_id;
 use super::document::Form;
 use super::rankers::RankerArgs;
+use super::reading::ReadingArgs;
 use super::{BadInput, output};
 use crate::engine::{Models, Pipeline};
 use crate::history::ConversationSummary;
@@ -23,7 +24,7 @@ pub struct ReproduceArgs {
     /// Which paper.
     #[arg(value_enum)]
     paper: Paper,
-    /// A memsift database with questions and gold.
+    /// A database with questions and gold.
     #[arg(long)]
     db: PathBuf,
     /// Only these conversations.
@@ -42,6 +43,8 @@ pub struct ReproduceArgs {
     /// Also write the tables with charts to this HTML file; a file that is there stays, and that is an error.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
 }

@@ -12,7 +12,6 @@ use crate::engine::{Deaf, SlotName};
 use crate::eval::oracle::{Oracle, Rules, plan};
 use crate::eval::smartsearch::{ORDERS, Tally, settings};
 use crate::settings::Fusion;
-use crate::store::Store;
 
 /// Category of questions about what was never said; they have no answer to keep.
 pub(super) const ADVERSARIAL: &str = "5";
@@ -23,7 +22,7 @@ const LIMIT: u32 = 270;
 /// Measure and print.
 pub fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
     let rankers = args.rankers.choice()?;
-    let store = Store::open(&args.db)?;
+    let store = args.reading.open(&args.db)?;
     let rows = chosen(&store, args)?;
     let mut pipeline = pipeline(&rankers)?;
     if !args.with_ce {

@@ -11,7 +11,7 @@ use super::assemble::{GAP_HOURS, assemble};
 use super::generic::{Generic, Origin};
 use super::tables::Tables;
 use super::verdict::{Notes, Verdict};
-use super::{ADAPTERS, Adapter, Db, Listed, Mapping, Reading, remembered};
+use super::{ADAPTERS, Adapter, Branches, Db, Listed, Mapping, Reading, remembered};
 use crate::history::{Conversation, ConversationSummary};
 use crate::moment::Moment;
 
@@ -41,6 +41,7 @@ pub(in crate::store) struct Foreign {
     listed: Vec<Listed>,
     summaries: Vec<ConversationSummary>,
     gap_hours: f64,
+    branches: Branches,
     /// SHA-256 of what was listed and read.
     pub fingerprint: String,
     /// What the user should know about the mapping that it is read by.
@@ -148,19 +149,31 @@ impl Foreign {
 
     fn of(path: &Path, db: &Db<'_>, reader: Reader, reading: &Reading) -> Result<Self, Trouble> {
         let version = reader.get().recognise(db)?.unwrap_or_default();
-        let listed = reader.get().list(db)?;
+        let mut listed = reader.get().list(db)?;
+        if reading.branches == Branches::All {
+            listed = with_branches(db, reader.get(), listed)?;
+        }
         let mut foreign = Self {
             reader,
             // It may repeat names of tables, which are text from outside.
             version: super::super::clean::clean_line(&version, &mut 0).into_owned(),
             listed: unique(listed),
             summaries: Vec::new(),
+            branches: reading.branches,
             gap_hours: reading.gap_hours.unwrap_or(GAP_HOURS),
             fingerprint: String::new(),
             notices: Vec::new(),
         };
         foreign.summarise(path, db)?;
         Ok(foreign)
+    }
+
+    /// The mapping by which it is read; `None` for a program that is known.
+    pub fn mapping(&self) -> Option<&Mapping> {
+        match &self.reader {
+            Reader::Known(_) => None,
+            Reader::Mapped(generic) => Some(generic.map()),
+        }
     }
 
     /// The list of conversations: those that have a turn.
@@ -189,6 +202,9 @@ impl Foreign {
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> Result<Conversation, Trouble> {
         let mut own = Notes::default();
         let said = self.reader.get().read(db, talk, &mut own)?;
+        if self.branches == Branches::All {
+            own.forget_branches();
+        }
         let built = assemble(talk, said, self.gap_hours, &mut own)?;
         notes.add(own);
         Ok(built)
@@ -240,6 +256,28 @@ impl Foreign {
     pub fn is_rough(&self) -> bool {
         self.summaries.first().is_some_and(|row| row.sessions == 0)
     }
+}
+
+/// The conversations, each followed by its other branches as conversations of their own. Their ids name where they end, so
+/// that they stay when others come.
+fn with_branches(db: &Db<'_>, adapter: &dyn Adapter, listed: Vec<Listed>) -> rusqlite::Result<Vec<Listed>> {
+    let mut all = Vec::with_capacity(listed.len());
+    for talk in listed {
+        let ends = adapter.branches(db, &talk)?;
+        let total = ends.len() + 1;
+        let name = talk.title.clone().unwrap_or_else(|| talk.id.clone());
+        let beside = ends.into_iter().enumerate().map(|(at, end)| Listed {
+            key: talk.key.clone(),
+            id: format!("{}@{end}", talk.id),
+            title: Some(format!("{name} (branch {} of {total})", at + 2)),
+            rows: talk.rows,
+            branch: Some(end),
+        });
+        let beside: Vec<Listed> = beside.collect();
+        all.push(talk);
+        all.extend(beside);
+    }
+    Ok(all)
 }
 
 /// Ids as people see them: clean, and each only once.

@@ -84,7 +84,45 @@ const SESSION: &[&str] = &["session", "session_id", "sessionid"];
 const ID: &[&str] = &["id", "_id", "message_id", "uuid", "guid"];
 
 impl Mapping {
-    /// Read `turns=messages,text=body,…`. The keys: turns, text, speaker, time, session, conversation, id.
+    /// What it can name, in the words of `--map`, the table first.
+    pub const FIELDS: [&str; 7] = ["turns", "text", "speaker", "time", "session", "conversation", "id"];
+
+    /// What is said of a field: a name, nothing at all, or with an empty text that there is no such column.
+    pub fn get(&self, field: &str) -> Option<&str> {
+        let of = match field {
+            "turns" => &self.turns,
+            "text" => &self.text,
+            "speaker" => &self.speaker,
+            "time" => &self.time,
+            "session" => &self.session,
+            "conversation" => &self.conversation,
+            "id" => &self.id,
+            _ => return None,
+        };
+        of.as_deref()
+    }
+
+    /// Say what a field is; a field that is not known stays unsaid.
+    pub fn set(&mut self, field: &str, name: &str) {
+        if let Some(field) = self.field(field) {
+            *field = Some(name.to_owned());
+        }
+    }
+
+    /// The same with every field that says nothing saying that there is no such column.
+    #[must_use]
+    pub fn complete(&self) -> Self {
+        let mut map = self.clone();
+        for field in Self::FIELDS {
+            if map.get(field).is_none() {
+                map.set(field, "");
+            }
+        }
+        map
+    }
+
+    /// Read `turns=messages,text=body,…`. The keys are [`Self::FIELDS`]; one with nothing after its `=` says that there is
+    /// no such column, whatever its name suggests.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -116,25 +154,17 @@ impl Mapping {
     }
 
     /// The mapping in the words of `--map`.
-    pub(super) fn words(&self) -> String {
-        let fields = [
-            ("turns", &self.turns),
-            ("text", &self.text),
-            ("speaker", &self.speaker),
-            ("time", &self.time),
-            ("session", &self.session),
-            ("conversation", &self.conversation),
-            ("id", &self.id),
-        ];
-        let named = fields.iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_ref()?)));
+    pub fn words(&self) -> String {
+        let named = Self::FIELDS.iter().filter_map(|field| Some(format!("{field}={}", self.get(field)?)));
         named.collect::<Vec<_>>().join(",")
     }
 
     /// Fill in from the names of columns what is not said; the table first.
-    fn guess(&self, tables: &Tables, table: &str) -> Self {
+    pub(super) fn guess(&self, tables: &Tables, table: &str) -> Self {
         let first = |said: &Option<String>, names: &[&str]| {
             let found = names.iter().find(|name| tables.has_column(table, name));
-            said.clone().or_else(|| found.map(|name| (*name).to_owned()))
+            // An empty name says that there is none.
+            said.clone().or_else(|| found.map(|name| (*name).to_owned())).filter(|name| !name.is_empty())
         };
         Self {
             turns: Some(table.to_owned()),
@@ -180,6 +210,8 @@ pub(super) enum Origin {
 pub(super) struct Generic {
     map: Mapping,
     origin: Origin,
+    /// Read no more rows than these.
+    most: Option<usize>,
 }
 
 impl Generic {
@@ -194,7 +226,7 @@ impl Generic {
                 best = Some((weight, map));
             }
         }
-        Ok(best.map(|(_, map)| Self { map, origin: Origin::Guessed }))
+        Ok(best.map(|(_, map)| Self { map, origin: Origin::Guessed, most: None }))
     }
 
     /// Take the user's mapping, filled in by guesses.
@@ -211,7 +243,8 @@ impl Generic {
         }
         let columns = db.tables.columns(&table).join(", ");
         for name in [&said.text, &said.speaker, &said.time, &said.session, &said.conversation, &said.id] {
-            if let Some(name) = name.as_ref().filter(|name| !db.tables.has_column(&table, name)) {
+            let named = name.as_ref().filter(|name| !name.is_empty());
+            if let Some(name) = named.filter(|name| !db.tables.has_column(&table, name)) {
                 return Err(format!("table '{table}' has no column '{name}', it has {columns}"));
             }
         }
@@ -219,7 +252,18 @@ impl Generic {
         if map.text.is_none() {
             return Err(format!("which column of '{table}' is the text? Add text=COLUMN to --map, one of {columns}"));
         }
-        Ok(Self { map, origin })
+        Ok(Self { map, origin, most: None })
+    }
+
+    /// The columns, by what they are.
+    pub fn map(&self) -> &Mapping {
+        &self.map
+    }
+
+    /// The first rows as they would be read, of all conversations together.
+    pub fn first(mut self, db: &Db<'_>, most: usize, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
+        (self.map.conversation, self.most) = (None, Some(most));
+        self.read(db, &Listed::default(), notes)
     }
 
     /// Rows as id, text, speaker, time, session.
@@ -272,7 +316,10 @@ impl Adapter for Generic {
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
         let name = self.map.time.clone().unwrap_or_else(|| "times".to_owned());
         let (rows, clock) = match self.map.conversation.as_deref() {
-            None => db.timed(&self.select(), [], 3, &name, notes)?,
+            None => {
+                let most = self.most.map_or(String::new(), |most| format!(" LIMIT {most}"));
+                db.timed(&format!("{}{most}", self.select()), [], 3, &name, notes)?
+            }
             Some(conversation) => {
                 let sql = format!("{} WHERE coalesce(CAST({} AS TEXT), '') = ?1", self.select(), quoted(conversation));
                 db.timed(&sql, [&talk.key], 3, &name, notes)?

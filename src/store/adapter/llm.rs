@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::verdict::Notes;
+use super::verdict::{Notes, OTHER_BRANCH};
 use super::{Adapter, Db, Listed, Said, clock::Clock, content};
 use crate::moment::Moment;
 
@@ -64,9 +64,25 @@ impl Adapter for Llm {
         Ok(listed)
     }
 
+    fn branches(&self, db: &Db<'_>, talk: &Listed) -> rusqlite::Result<Vec<String>> {
+        let Some(("tree", id)) = talk.key.split_once(' ') else { return Ok(Vec::new()) };
+        let on: HashSet<String> = walk(db, id, None)?.into_iter().map(|(hash, _)| hash).collect();
+        let sql =
+            "SELECT parent_message_hash, tip_message_hash FROM turns WHERE thread_id = ?1 ORDER BY datetime_utc, id";
+        let rows = db.rows(sql, [id])?;
+        let followed: HashSet<String> = rows.iter().map(|row| row.words(0)).collect();
+        let mut ends: Vec<String> = Vec::new();
+        for end in rows.iter().filter_map(|row| row.text(1)) {
+            if !on.contains(&end) && !followed.contains(&end) && !ends.contains(&end) {
+                ends.push(end);
+            }
+        }
+        Ok(ends)
+    }
+
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
         match talk.key.split_once(' ') {
-            Some(("tree", id)) => tree(db, id, notes),
+            Some(("tree", id)) => tree(db, id, talk.branch.as_ref(), notes),
             Some((_, id)) => pairs(db, id, notes),
             None => Ok(Vec::new()),
         }
@@ -95,12 +111,13 @@ fn pairs(db: &Db<'_>, id: &str, notes: &mut Notes) -> rusqlite::Result<Vec<Said>
     Ok(said)
 }
 
-/// Walk from the thread's newest message to the root: messages are shared between threads.
-fn tree(db: &Db<'_>, id: &str, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
+/// From the root to the thread's newest message, or to where a branch ends: hashes and roles. Messages are shared between
+/// threads.
+fn walk(db: &Db<'_>, id: &str, branch: Option<&String>) -> rusqlite::Result<Vec<(String, String)>> {
     let mut path: Vec<(String, String)> = Vec::new();
     let mut seen = HashSet::new();
     let tip = db.rows("SELECT tip_message_hash FROM threads WHERE id = ?1", [id])?;
-    let mut next = tip.first().and_then(|row| row.text(0));
+    let mut next = branch.cloned().or_else(|| tip.first().and_then(|row| row.text(0)));
     while let Some(hash) = next.take().filter(|hash| seen.insert(hash.clone())) {
         let rows = db.rows("SELECT role, parent_hash FROM messages WHERE hash = ?1", [&hash])?;
         let Some(row) = rows.first() else { break };
@@ -108,6 +125,12 @@ fn tree(db: &Db<'_>, id: &str, notes: &mut Notes) -> rusqlite::Result<Vec<Said>>
         path.push((hash, row.words(0)));
     }
     path.reverse();
+    Ok(path)
+}
+
+fn tree(db: &Db<'_>, id: &str, branch: Option<&String>, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
+    let path = walk(db, id, branch)?;
+    let seen: HashSet<String> = path.iter().map(|(hash, _)| hash.clone()).collect();
     let times = times(db, id, &seen, notes)?;
     let mut said = Vec::new();
     for (hash, role) in path {
@@ -139,7 +162,7 @@ fn times(
         }
         if !walked.contains(&row.words(1)) {
             notes.branches += 1;
-            notes.leave("on another branch");
+            notes.leave(OTHER_BRANCH);
         }
     }
     Ok(times)

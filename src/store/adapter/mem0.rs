@@ -35,7 +35,7 @@ impl Adapter for Mem0 {
         let facts = db.rows("SELECT count(*) FROM history", [])?.first().map_or(0, |row| row.count(0));
         if facts > 0 {
             let title = Some("facts that mem0 keeps".to_owned());
-            listed.push(Listed { key: FACTS.to_owned(), id: FACTS.to_owned(), title, rows: facts });
+            listed.push(Listed { key: FACTS.to_owned(), id: FACTS.to_owned(), title, rows: facts, branch: None });
         }
         Ok(listed)
     }

@@ -2,7 +2,7 @@
 //! that a program may choose, so the columns tell.
 
 use super::langchain::quoted;
-use super::verdict::Notes;
+use super::verdict::{Notes, OTHER_BRANCH};
 use super::{Adapter, Db, Listed, Said, clock::Clock, content};
 
 pub(super) struct OpenaiAgents;
@@ -15,6 +15,16 @@ fn table(db: &Db<'_>) -> Option<String> {
 
 fn is_branched(db: &Db<'_>) -> bool {
     db.tables.has("message_structure", &["session_id", "message_id", "branch_id", "sequence_number"])
+}
+
+/// The branch on which a session stands, and the others, oldest end first.
+fn ends(db: &Db<'_>, talk: &Listed) -> rusqlite::Result<(Option<String>, Vec<String>)> {
+    let sql = "SELECT branch_id, max(sequence_number) FROM message_structure WHERE session_id = ?1
+               GROUP BY branch_id ORDER BY 2";
+    let mut branches: Vec<String> = db.rows(sql, [&talk.key])?.iter().map(|row| row.words(0)).collect();
+    let main = branches.iter().find(|name| *name == MAIN).or(branches.last()).cloned();
+    branches.retain(|name| Some(name) != main.as_ref());
+    Ok((main, branches))
 }
 
 impl Adapter for OpenaiAgents {
@@ -37,6 +47,10 @@ impl Adapter for OpenaiAgents {
         Ok(db.rows(&sql, [])?.iter().map(|row| Listed::new(row.words(0), None, row.count(1))).collect())
     }
 
+    fn branches(&self, db: &Db<'_>, talk: &Listed) -> rusqlite::Result<Vec<String>> {
+        Ok(if is_branched(db) { ends(db, talk)?.1 } else { Vec::new() })
+    }
+
     fn read(&self, db: &Db<'_>, talk: &Listed, notes: &mut Notes) -> rusqlite::Result<Vec<Said>> {
         let Some(table) = table(db).map(|name| quoted(&name)) else { return Ok(Vec::new()) };
         let all = db.rows(
@@ -47,18 +61,16 @@ impl Adapter for OpenaiAgents {
         let rows = match is_branched(db) {
             false => all,
             true => {
-                let sql = "SELECT branch_id, max(sequence_number) FROM message_structure WHERE session_id = ?1
-                           GROUP BY branch_id ORDER BY 2";
-                let branches: Vec<String> = db.rows(sql, [&talk.key])?.iter().map(|row| row.words(0)).collect();
-                let main = branches.iter().find(|name| *name == MAIN).or(branches.last()).cloned();
+                let (main, beside) = ends(db, talk)?;
+                let branch = talk.branch.clone().or(main).unwrap_or_default();
                 let sql = format!(
                     "SELECT m.id, m.message_data, m.created_at FROM message_structure s JOIN {table} m
                      ON m.id = s.message_id WHERE s.session_id = ?1 AND s.branch_id = ?2
                      GROUP BY m.id ORDER BY min(s.sequence_number)"
                 );
-                let rows = db.rows(&sql, [&talk.key, &main.unwrap_or_default()])?;
-                notes.branches += branches.len().saturating_sub(1);
-                notes.leave_some("on another branch", all.len().saturating_sub(rows.len()));
+                let rows = db.rows(&sql, [&talk.key, &branch])?;
+                notes.branches += beside.len();
+                notes.leave_some(OTHER_BRANCH, all.len().saturating_sub(rows.len()));
                 rows
             }
         };

@@ -13,7 +13,16 @@ pub(in crate::store) struct Notes {
     pub branches: usize,
 }
 
+/// Why a row of a branch that is not read is left out.
+pub(in crate::store) const OTHER_BRANCH: &str = "on another branch";
+
 impl Notes {
+    /// What is beside this branch is offered as a conversation of its own: nothing of it is left out.
+    pub fn forget_branches(&mut self) {
+        self.branches = 0;
+        self.left_out.remove(OTHER_BRANCH);
+    }
+
     /// A row is left out.
     pub fn leave(&mut self, reason: impl Into<String>) {
         self.leave_some(reason, 1);

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::StoreError;
-use super::super::adapter::{Notes, Said, content};
+use super::super::adapter::{Notes, OTHER_BRANCH, Said, content};
+use super::super::{Branches, StoreError};
 use super::chat;
 use super::recognise::Format;
 use super::sink::Sink;
@@ -37,24 +37,56 @@ pub(super) fn import(sink: &mut Sink<'_>) -> Result<(), StoreError> {
         let id = talk.conversation_id.clone().or_else(|| talk.id.clone());
         let id = id.unwrap_or_else(|| format!("{}-{number}", source.stem()));
         let mut notes = Notes::default();
-        let said = talk.walk(&mut notes);
-        chat::put(sink, id, talk.title, said, notes)
+        let active = talk.walk(talk.current_node.clone(), &mut notes);
+        if sink.branches == Branches::Active {
+            return chat::put(sink, id, talk.title, active, notes);
+        }
+        notes.forget_branches();
+        let beside = talk.beside(&active);
+        let (total, name) = (beside.len() + 1, talk.title.clone().unwrap_or_else(|| id.clone()));
+        chat::put(sink, id.clone(), talk.title, active, notes)?;
+        for (at, (end, said)) in beside.into_iter().enumerate() {
+            let title = format!("{name} (branch {} of {total})", at + 2);
+            chat::put(sink, format!("{id}@{end}"), Some(title), said, Notes::default())?;
+        }
+        Ok(())
     })
 }
 
 impl Talk {
-    /// From where the user stands back to the root.
-    fn walk(&self, notes: &mut Notes) -> Vec<Said> {
+    /// The other branches, each with where it ends, oldest end first: those that say something that no branch before says.
+    fn beside(&self, active: &[Said]) -> Vec<(String, Vec<Said>)> {
+        let mut known: HashSet<String> = active.iter().map(|turn| turn.id.clone()).collect();
+        let followed: HashSet<&String> = self.mapping.values().filter_map(|node| node.parent.as_ref()).collect();
+        let time = |id: &String| {
+            let message = self.mapping.get(id).and_then(|node| node.message.as_ref());
+            message.and_then(|message| message.get("create_time")?.as_f64()).unwrap_or(0.0)
+        };
+        let mut ends: Vec<&String> = self.mapping.keys().filter(|id| !followed.contains(id)).collect();
+        ends.sort_by(|one, other| time(one).total_cmp(&time(other)).then(one.cmp(other)));
+        let mut beside = Vec::new();
+        for end in ends {
+            let said = self.walk(Some(end.clone()), &mut Notes::default());
+            if said.iter().any(|turn| !turn.text.is_empty() && !known.contains(&turn.id)) {
+                known.extend(said.iter().map(|turn| turn.id.clone()));
+                beside.push((end.clone(), said));
+            }
+        }
+        beside
+    }
+
+    /// From the root to where a branch ends.
+    fn walk(&self, end: Option<String>, notes: &mut Notes) -> Vec<Said> {
         let mut path = Vec::new();
         let mut seen = HashSet::new();
-        let mut next = self.current_node.clone();
+        let mut next = end;
         while let Some(id) = next.take().filter(|id| seen.insert(id.clone())) {
             let Some(node) = self.mapping.get(&id) else { break };
             next.clone_from(&node.parent);
             path.extend(node.message.as_ref().map(|message| (id, message)));
         }
         let spoken = self.mapping.iter().filter(|(_, node)| node.message.is_some());
-        notes.leave_some("on another branch", spoken.filter(|(id, _)| !seen.contains(*id)).count());
+        notes.leave_some(OTHER_BRANCH, spoken.filter(|(id, _)| !seen.contains(*id)).count());
         path.reverse();
         path.into_iter().filter_map(|(id, message)| turn(id, message, notes)).collect()
     }

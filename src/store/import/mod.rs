@@ -36,7 +36,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 pub use recognise::Format;
 pub use report::{DirtyReference, EvidenceReport, FileReport, ImportProgress, ImportReport, SkippedRow};
 
-use super::{StoreError, open, schema};
+use super::{Branches, StoreError, open, schema};
 use recognise::recognise;
 use sink::Sink;
 use source::Source;
@@ -48,7 +48,7 @@ pub const FORMATS: &str = "LoCoMo, REALTALK, LongMemEval, BEAM, exports of ChatG
 /// How long to wait for another process that writes to the same database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Import files, and the `.json` and `.jsonl` files of folders, into a database that is made when it does not exist.
+/// Import files, and the exports among the files of folders, into a database that is made when it does not exist.
 ///
 /// Each file is one transaction: a file that cannot be read to its end leaves the database as it was before that
 /// file. Importing the same again changes no byte; a conversation that came before with another content is replaced.
@@ -56,6 +56,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub fn import(
     files: &[PathBuf],
     into: &Path,
+    progress: &mut dyn FnMut(ImportProgress),
+) -> Result<ImportReport, StoreError> {
+    import_with(files, into, Branches::Active, progress)
+}
+
+/// [`import`], with the other branches of a ChatGPT export as conversations of their own where that is wanted.
+pub fn import_with(
+    files: &[PathBuf],
+    into: &Path,
+    branches: Branches,
     progress: &mut dyn FnMut(ImportProgress),
 ) -> Result<ImportReport, StoreError> {
     let mut sources = Vec::new();
@@ -70,7 +80,7 @@ pub fn import(
             sources.push((Source::file(file), false));
         }
     }
-    import_sources(&sources, into, progress)
+    import_sources(&sources, into, branches, progress)
 }
 
 /// [`import`] for texts in memory, each with a name for messages.
@@ -80,7 +90,7 @@ pub fn import_texts(
     progress: &mut dyn FnMut(ImportProgress),
 ) -> Result<ImportReport, StoreError> {
     let sources: Vec<_> = texts.iter().map(|(name, text)| (Source::text(name, text), false)).collect();
-    import_sources(&sources, into, progress)
+    import_sources(&sources, into, Branches::Active, progress)
 }
 
 fn folder(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
@@ -88,7 +98,15 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(read)? {
         let file = entry.map_err(read)?.path();
-        if file.extension().is_some_and(|kind| kind == "json" || kind == "jsonl") && file.is_file() {
+        let kind = file.extension().map(|kind| kind.to_string_lossy().to_lowercase());
+        let is_export = match kind.as_deref() {
+            Some("json" | "jsonl") => true,
+            // Texts and mailboxes, which mail programs often keep without an ending, can be anything: those that are no export
+            // are passed over in silence.
+            Some("txt" | "mbox" | "mbx") | None => file.is_file() && recognise(&Source::file(&file)).is_ok(),
+            _ => false,
+        };
+        if is_export && file.is_file() {
             files.push(file);
         }
     }
@@ -100,6 +118,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 fn import_sources(
     sources: &[(Source<'_>, bool)],
     into: &Path,
+    branches: Branches,
     progress: &mut dyn FnMut(ImportProgress),
 ) -> Result<ImportReport, StoreError> {
     let mut report = ImportReport::default();
@@ -126,7 +145,7 @@ fn import_sources(
     known.sort_by_key(|(last, ..)| *last);
     let mut target = Target::open(into)?;
     for (_, format, source) in known {
-        report.files.push(target.import(format, source, progress)?);
+        report.files.push(target.import(format, source, branches, progress)?);
     }
     if report.files.iter().all(|file| file.conversations == 0 && file.questions == 0) {
         return Err(nothing(&report));
@@ -190,6 +209,7 @@ impl Target {
         &mut self,
         format: Format,
         source: &Source<'_>,
+        branches: Branches,
         progress: &mut dyn FnMut(ImportProgress),
     ) -> Result<FileReport, StoreError> {
         let path = self.path.clone();
@@ -200,6 +220,7 @@ impl Target {
         schema::migrate(&transaction, version).map_err(failed)?;
         let mut sink = Sink::new(source, &transaction, &path, progress)?;
         sink.report.format = Some(format);
+        sink.branches = branches;
         sink.tick();
         match format {
             Format::Locomo => locomo::import(&mut sink)?,

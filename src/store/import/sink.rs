@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::super::{StoreError, read};
+use super::super::{Branches, StoreError, read};
 use super::draft::{Draft, DraftQuestion, Seen, dirty_of, free_id};
 use super::evidence::Index;
 use super::report::{FileReport, ImportProgress, SkippedRow};
@@ -25,6 +25,8 @@ pub(super) struct Sink<'s> {
     /// How far the reader is.
     pub count: Rc<Cell<u64>>,
     pub report: FileReport,
+    /// Which branches of a tree are stored.
+    pub branches: Branches,
     connection: &'s Connection,
     target: &'s Path,
     progress: &'s mut dyn FnMut(ImportProgress),
@@ -46,6 +48,7 @@ impl<'s> Sink<'s> {
         Ok(Self {
             source,
             count: Rc::default(),
+            branches: Branches::Active,
             report: FileReport { file: source.name.clone(), ..Default::default() },
             connection,
             target,

@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use super::{Piece, put, text};
 use crate::ui::model::{Mode, Model};
 use crate::ui::theme::Role;
-use crate::ui::tokens;
+use crate::ui::{form, tokens};
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     let theme = &model.theme;
@@ -54,6 +54,7 @@ fn line(model: &Model, area: Rect, buf: &mut Buffer) {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut room = usize::from(area.width);
     let shown = match model.mode {
+        Mode::Form(_) => form::KEYS.iter().map(|(key, word)| ((*key).to_owned(), *word)).collect(),
         Mode::Tokens(_) => tokens::KEYS.iter().map(|(key, word)| ((*key).to_owned(), *word)).collect(),
         _ => model.keys.footer(model.focus),
     };

@@ -3,6 +3,7 @@
 mod compare;
 mod context;
 mod footer;
+mod form;
 mod fused;
 mod help;
 mod hops;
@@ -73,6 +74,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
         Mode::Oracle(from) => oracle::draw(model, *from, buf),
         Mode::Sweep(cursor) => sweep::draw(model, *cursor, buf),
         Mode::Tokens(open) => tokens::draw(model, open, buf),
+        Mode::Form(open) => form::draw(model, open, buf),
         Mode::Picker(open) => picker::draw(model, open, buf),
         _ => {}
     }

@@ -42,6 +42,12 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
     if model.replayed {
         pieces.push((" replay".to_owned(), theme.style(Role::Notice)));
     }
+    if let Some(copied) = &model.database.copied {
+        pieces.push((format!(" copy of {}", copied.time()), theme.style(Role::Notice)));
+    }
+    if model.following {
+        pieces.push((" following".to_owned(), theme.style(Role::Notice)));
+    }
     if let Some(conversation) = &model.conversation {
         let name = conversation.title.as_deref().unwrap_or(&conversation.id);
         let numbers = [
@@ -54,6 +60,8 @@ pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
         pieces.extend(numbers.into_iter().map(|words| (words, faint)));
     } else if model.database.open {
         pieces.push((format!("  {} conversations", model.database.conversations.len()), faint));
+    } else if model.database.unknown {
+        pieces.push(("  not read yet".to_owned(), theme.style(Role::Notice)));
     } else if model.message.as_ref().is_none_or(|message| !message.is_error) {
         pieces.push(("  opening".to_owned(), theme.style(Role::Notice)));
     }
