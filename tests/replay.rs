@@ -99,6 +99,8 @@ impl Screen {
             defaults: Settings::default(),
             keys: memsift::ui::Keymap::default(),
             theme: Theme::named("mono", Glyphs::UNICODE).unwrap(),
+            tour: None,
+            present: false,
             mouse: false,
             replayed: true,
             follow: false,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::screen::{self, ScreenArgs};
 use super::{dirs, models};
 use crate::store::import::import_texts;
+use crate::ui::tour::Tour;
 
 /// The sample histories, as they lie in `sample-data`.
 const SAMPLES: [(&str, &str); 4] = [
@@ -22,6 +23,9 @@ pub struct DemoArgs {
     /// Make the demo database, print where it is, and open nothing.
     #[arg(long)]
     prepare: bool,
+    /// Begin without the tour.
+    #[arg(long)]
+    no_tour: bool,
     /// Touch no network; go on without the models that are not there.
     #[arg(long)]
     offline: bool,
@@ -46,5 +50,8 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<()> {
         return super::output::print(&format!("{}\n", path.display()));
     }
     let question = "What made Nell nearly give up on the boat, and what changed her mind?";
-    screen::open(&path, Some(("nell-and-idris", question)), &args.screen)
+    // Its answers are kept, one of them far down.
+    let kept = "Where did the teacher of the bread course learn the trade?";
+    let tour = (!args.no_tour && !args.screen.is_told_what_to_ask()).then(|| Tour::new(Some(kept.to_owned())));
+    screen::open(&path, Some(("nell-and-idris", question)), tour, &args.screen)
 }

@@ -153,7 +153,7 @@ pub struct BadInput(pub String);
 fn dispatch(args: Args) -> anyhow::Result<()> {
     match args.command {
         None => match args.db {
-            Some(db) => screen::open(&db, None, &args.screen),
+            Some(db) => screen::open(&db, None, None, &args.screen),
             None => Err(BadInput(
                 "name a database ('memsift my.db'), make one ('memsift import FILE --into my.db'), or look around with \
                  'memsift demo'"

@@ -14,6 +14,7 @@ use crate::engine::EngineOptions;
 use crate::settings::Settings;
 use crate::store::pins::Pins;
 use crate::trace::Trace;
+use crate::ui::tour::Tour;
 use crate::ui::{self, Glyphs, Source, Start, Theme};
 
 /// What the explorer is opened with.
@@ -32,8 +33,18 @@ pub struct ScreenArgs {
     reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
+    /// For an audience: more air, no paths, and answers revealed stage by stage with Space.
+    #[arg(long, help_heading = "Screen")]
+    present: bool,
     #[command(flatten)]
     pub look: LookArgs,
+}
+
+impl ScreenArgs {
+    /// True when the user wants a conversation or a question of their own.
+    pub fn is_told_what_to_ask(&self) -> bool {
+        self.conversation.is_some() || self.question.is_some()
+    }
 }
 
 /// How the screen looks.
@@ -64,12 +75,13 @@ pub struct LookArgs {
 }
 
 /// Open the explorer, on a conversation with a question already asked when one is given.
-pub fn open(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<()> {
-    args.look.logged(db, || explore(db, first, args))
+pub fn open(db: &Path, first: Option<(&str, &str)>, tour: Option<Tour>, args: &ScreenArgs) -> anyhow::Result<()> {
+    args.look.logged(db, || explore(db, first, tour, args))
 }
 
-fn explore(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<()> {
+fn explore(db: &Path, first: Option<(&str, &str)>, tour: Option<Tour>, args: &ScreenArgs) -> anyhow::Result<()> {
     let (start, source) = prepared(db, first, args)?;
+    let start = Start { tour, ..start };
     needs_terminal(&format!("use 'memsift ask \"your question\" --db {}'", db.display()))?;
     ui::run(&start, source)
 }
@@ -89,6 +101,8 @@ pub fn prepared(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> an
         defaults: config.settings().clone(),
         keys: config.keys().clone(),
         theme,
+        tour: None,
+        present: args.present,
         mouse: args.look.uses_mouse(config),
         replayed: false,
         follow: args.follow,
@@ -120,6 +134,8 @@ fn watch(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> any
         defaults: Settings::default(),
         keys: config.keys().clone(),
         theme,
+        tour: None,
+        present: false,
         mouse: look.uses_mouse(config),
         replayed: true,
         follow: false,

@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line};
 use super::picker::Picker;
 use super::theme::Theme;
 use super::update::{Effect, act, ask, pick};
-use super::{contrast, form, knob, live, oracle, pin, pins};
+use super::{contrast, form, knob, live, oracle, pin, pins, tour};
 use crate::engine::Job;
 use crate::passage::fold;
 use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings, unknown_name};
@@ -37,6 +37,8 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("oracle", "", "the cheapest searches that would have found the gold, of this question and of all"),
     ("worst", "", "compare A and B on all questions with gold, and list those on which they differ most"),
     ("resume", "", "go on scoring after Esc"),
+    ("tour", "", "three steps that show what this is for"),
+    ("present", "on | off", "reveal answers stage by stage with Space, for an audience"),
     ("help", "", "all keys and commands"),
     ("quit", "", "leave"),
 ];
@@ -75,6 +77,12 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         }
         "oracle" => oracle::open(model, effects),
         "worst" => contrast::open(model, effects),
+        "tour" => tour::begin(model),
+        "present" => match rest {
+            "" | "on" => model.present = Some(0),
+            "off" => model.present = None,
+            _ => model.fail(format!("present takes on or off, not '{rest}'")),
+        },
         "resume" => act(model, Action::Resume, effects),
         "help" => {
             model.prompt = line("");

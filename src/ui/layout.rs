@@ -1,9 +1,10 @@
 //! Where everything stands on a screen of some size. Knows rectangles; knows no content.
 
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
 
 use super::model::Model;
 use super::pane::Pane;
+use super::present::AIR;
 
 /// Fewer columns or rows than this, and only a sentence is shown.
 pub const SMALLEST: (u16, u16) = (40, 10);
@@ -120,6 +121,13 @@ fn wide(screen: Rect, focus: Pane, zoom: bool, pinned: bool) -> Areas {
 
 /// The inside of a pane. Single panes have a rule above instead of a frame.
 pub fn inside(area: Rect, model: &Model) -> Rect {
+    let frame = framed(area, model);
+    let (columns, rows) = if model.present.is_some() { AIR } else { (0, 0) };
+    frame.inner(Margin::new(columns, rows))
+}
+
+/// What a pane's frame leaves.
+fn framed(area: Rect, model: &Model) -> Rect {
     if is_narrow(model.size.0, model.size.1) {
         Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }
     } else {

@@ -26,6 +26,7 @@ pub mod picture;
 pub mod pin;
 pub mod pins;
 pub mod play;
+pub mod present;
 pub mod script;
 pub mod select;
 pub mod session;
@@ -34,6 +35,7 @@ pub mod terminal;
 pub mod text;
 pub mod theme;
 pub mod tokens;
+pub mod tour;
 pub mod update;
 pub mod view;
 

@@ -16,6 +16,7 @@ use super::pin::Pinned;
 use super::sweep::AllQuestions;
 use super::theme::Theme;
 use super::tokens::{Inspected, TokensView};
+use super::tour::Tour;
 use crate::engine::{ModelStatus, Progress};
 use crate::eval::sweep::Sweep;
 use crate::explain::whatif::WhatIfs;
@@ -104,6 +105,10 @@ pub struct Model {
     pub held: Option<super::mouse::Held>,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// The tour, while it is there.
+    pub tour: Option<Tour>,
+    /// How far the answer is revealed to an audience; `None` when nobody is presenting.
+    pub present: Option<usize>,
     /// True where every run must look the same: nothing that a clock says is shown.
     pub steady: bool,
     /// True while the mouse belongs to the program.
@@ -262,6 +267,10 @@ pub struct Start {
     pub theme: Theme,
     /// Whether the mouse is used.
     pub mouse: bool,
+    /// The tour to begin with.
+    pub tour: Option<Tour>,
+    /// Whether the answer is revealed stage by stage, for an audience.
+    pub present: bool,
     /// True for a trace from a file, which cannot be searched again.
     pub replayed: bool,
     /// Follow the database from the beginning.
@@ -313,6 +322,8 @@ impl Model {
             chosen: false,
             held: None,
             theme: start.theme.clone(),
+            tour: start.tour.clone(),
+            present: start.present.then_some(0),
             steady: false,
             mouse: start.mouse,
             size: (80, 24),

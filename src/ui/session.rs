@@ -105,8 +105,12 @@ impl Session {
     /// Take something in and do what follows from it. What only a terminal can do comes back: [`Effect::Copy`],
     /// [`Effect::Mouse`], [`Effect::Suspend`], [`Effect::Quit`].
     pub fn take(&mut self, input: Input) -> Vec<Effect> {
-        if matches!(&input, Input::Engine(Event::Opened { .. } | Event::Outlined(_) | Event::Marks(_) | Event::Failed(_) | Event::Broken(_)))
-        {
+        if matches!(
+            &input,
+            Input::Engine(
+                Event::Opened { .. } | Event::Outlined { .. } | Event::Marks(_) | Event::Failed(_) | Event::Broken(_)
+            )
+        ) {
             self.opening = false;
         }
         let effects = update(&mut self.model, input);

@@ -11,7 +11,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{clipboard, command, context, edit, form, knob, layout, live, mouse, pin, select, sweep};
+use super::{clipboard, command, context, edit, form, knob, layout, live, mouse, pin, present, select, sweep, tour};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -81,6 +81,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
     pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
     context::settle(model, &mut effects);
+    tour::settle(model, &mut effects);
     form::settle(model, &mut effects);
     effects
 }
@@ -92,6 +93,9 @@ fn key(model: &mut Model, event: KeyEvent, effects: &mut Vec<Effect>) {
         return;
     }
     if model.mode == Mode::Normal {
+        if tour::key(model, event.code, effects) || present::key(model, event.code) {
+            return;
+        }
         match model.keys.action_of(&event, model.focus) {
             Some(action) => act(model, action, effects),
             None if matches!(event.code, KeyCode::Char(_)) => {
@@ -242,6 +246,7 @@ pub fn ask(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         model.trace = None;
         model.selected = None;
         model.rows = super::list::Rows::default();
+        present::again(model);
         model.asked_before.retain(|known| *known != cleaned);
         model.asked_before.push(cleaned.clone());
         pin::another_question(model);

@@ -167,6 +167,8 @@ impl Session {
             defaults: Settings::default(),
             keys: memsift::ui::Keymap::default(),
             theme: Theme::named(theme, glyphs).unwrap(),
+            tour: None,
+            present: false,
             mouse: true,
             replayed: false,
             follow: false,

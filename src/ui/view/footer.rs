@@ -7,6 +7,7 @@ use ratatui::widgets::Widget;
 
 use super::{Piece, put, text};
 use crate::ui::model::{Mode, Model};
+use crate::ui::present;
 use crate::ui::theme::Role;
 use crate::ui::{form, tokens};
 
@@ -38,7 +39,7 @@ fn line(model: &Model, area: Rect, buf: &mut Buffer) {
     let theme = &model.theme;
     if let Some(message) = &model.message {
         let role = if message.is_error { Role::Error } else { Role::Notice };
-        let words = text::clip(&format!(" {} ", message.text), area.width.into());
+        let words = text::clip(&format!(" {} ", present::discreet(model, &message.text)), area.width.into());
         put(buf, area, 0, &[(words, theme.style(role))]);
         return;
     }
@@ -47,7 +48,7 @@ fn line(model: &Model, area: Rect, buf: &mut Buffer) {
         _ => None,
     });
     if let (Some(reason), None) = (absent, &model.trace) {
-        let words = text::clip(&format!(" {reason}"), area.width.into());
+        let words = text::clip(&format!(" {}", present::discreet(model, reason)), area.width.into());
         put(buf, area, 0, &[(words, theme.style(Role::Notice))]);
         return;
     }

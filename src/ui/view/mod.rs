@@ -18,6 +18,7 @@ pub mod tabs;
 mod terms;
 mod title;
 mod tokens;
+mod tour;
 mod verdict;
 mod why;
 
@@ -31,6 +32,7 @@ use ratatui::widgets::{Block, Borders, Clear, Widget};
 use super::layout::{self, SMALLEST};
 use super::model::{Mode, Model};
 use super::pane::Pane;
+use super::present;
 use super::text;
 use super::theme::{Role, Theme};
 
@@ -46,7 +48,7 @@ pub fn view(model: &Model, buf: &mut Buffer) {
     let areas = layout::areas(model);
     title::draw(model, areas.title, buf);
     question::draw(model, areas.question, buf);
-    if let Some(area) = areas.summary {
+    if let Some(area) = areas.summary.filter(|_| present::shows_gold(model)) {
         verdict::summary(model, area, buf);
     }
     knobs::draw(model, areas.knobs, buf);
@@ -54,6 +56,11 @@ pub fn view(model: &Model, buf: &mut Buffer) {
         tabs::draw(model, area, buf);
     }
     for (pane, area) in &areas.panes {
+        if let Some(words) = present::hidden(model, *pane) {
+            let inside = frame(model, *pane, *area, "", buf);
+            put(buf, inside, 0, &[(text::clip(&words, inside.width.into()), model.theme.style(Role::Key))]);
+            continue;
+        }
         match pane {
             Pane::Terms => terms::draw(model, *area, buf),
             Pane::Hops => hops::draw(model, *area, buf),
@@ -63,10 +70,13 @@ pub fn view(model: &Model, buf: &mut Buffer) {
             Pane::Why => why::draw(model, *area, buf),
         }
     }
-    if let Some(area) = areas.verdict {
+    if let Some(area) = areas.verdict.filter(|_| present::shows_gold(model)) {
         verdict::draw(model, area, buf);
     }
     footer::draw(model, areas.footer, buf);
+    if model.mode == Mode::Normal {
+        tour::draw(model, buf);
+    }
     match model.behind.as_ref().unwrap_or(&model.mode) {
         Mode::Help(from) => help::draw(model, *from, buf),
         Mode::Context(from) => context::draw(model, *from, buf),

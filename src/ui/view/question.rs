@@ -10,6 +10,7 @@ use crate::engine::Progress;
 use crate::trace::GoldCounts;
 use crate::ui::model::{Mode, Model, text_of};
 use crate::ui::pin::Pinned;
+use crate::ui::present;
 use crate::ui::theme::Role;
 
 pub(super) fn draw(model: &Model, area: Rect, buf: &mut Buffer) {
@@ -51,7 +52,7 @@ fn status(model: &Model, width: u16) -> Vec<Piece> {
     let theme = &model.theme;
     let mut pieces: Vec<Piece> = Vec::new();
     let a = model.pinned.as_ref();
-    if let Some(trace) = &model.trace {
+    if let Some(trace) = model.trace.as_ref().filter(|_| present::shows_gold(model)) {
         let gold = trace.gold();
         if gold.total > 0 {
             pieces.push((format!("{} ", theme.glyphs.gold), theme.style(Role::Gold)));
