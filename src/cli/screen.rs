@@ -37,7 +37,9 @@ pub struct ScreenArgs {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Screen")]
 pub struct LookArgs {
-    /// Colour theme: terminal, mono, high-contrast, okabe-ito, catppuccin-mocha, gruvbox-dark, nord, solarized-light.
+    /// Colour theme: terminal, mono, high-contrast, okabe-ito, catppuccin-mocha, catppuccin-latte, gruvbox-dark,
+    /// gruvbox-light, nord, dracula, tokyonight, rose-pine, rose-pine-dawn, solarized-dark, solarized-light, onedark, or one
+    /// of your own.
     #[arg(long, env = "MEMSIFT_THEME")]
     theme: Option<String>,
     /// Draw with ASCII only.
