@@ -36,7 +36,7 @@ pub use keymap::Keymap;
 pub use model::{Model, Start};
 pub use pane::Pane;
 pub use terminal::{Source, run};
-pub use theme::{Glyphs, Theme};
+pub use theme::{Glyphs, Theme, Themes};
 pub use update::{Effect, Input, update};
 
 /// A position moved by some steps, kept within a list of this length.

@@ -1,13 +1,16 @@
 //! Colours by meaning, and the glyphs that say the same without colour. Knows palettes; knows no pane and no folder.
 
 mod built_in;
+pub mod colour;
+mod depth;
 mod file;
 mod glyphs;
 mod themes;
 
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 
 use built_in::BUILT_IN;
+pub use depth::{Depth, READABLE};
 pub use glyphs::Glyphs;
 pub use themes::{Own, Themes};
 
@@ -105,6 +108,19 @@ impl Theme {
         Self::named("mono", glyphs).unwrap_or(Self { name: "mono".to_owned(), roles: Default::default(), glyphs })
     }
 
+    /// The colour behind everything, where the theme does not leave it to the terminal.
+    pub fn ground(&self) -> Option<colour::Rgb> {
+        match self.style(Role::Text).bg {
+            Some(Color::Rgb(r, g, b)) => Some([r, g, b]),
+            _ => None,
+        }
+    }
+
+    /// The same theme with the colours that a terminal has.
+    pub fn fit(self, depth: Depth) -> Self {
+        Self { roles: self.roles.map(|style| depth.fit(style)), ..self }
+    }
+
     /// The style of a meaning.
     pub fn style(&self, role: Role) -> Style {
         self.roles.get(role as usize).copied().unwrap_or_default()
@@ -114,8 +130,6 @@ impl Theme {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use ratatui::style::Color;
-
     use super::*;
 
     #[test]
@@ -136,38 +150,6 @@ mod tests {
         let theme = Theme::named("mono", Glyphs::UNICODE).unwrap();
         for (name, role) in Role::ALL {
             assert!(theme.style(role).fg.is_none() && theme.style(role).bg.is_none(), "{name}");
-        }
-    }
-
-    /// WCAG contrast of two colours.
-    fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
-        let luminance = |colour: [u8; 3]| {
-            let part = |value: u8| {
-                let value = f64::from(value) / 255.0;
-                if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-            };
-            0.2126 * part(colour[0]) + 0.7152 * part(colour[1]) + 0.0722 * part(colour[2])
-        };
-        let (a, b) = (luminance(a), luminance(b));
-        (a.max(b) + 0.05) / (a.min(b) + 0.05)
-    }
-
-    #[test]
-    fn text_can_be_read_on_its_background() {
-        for name in Theme::names() {
-            let theme = Theme::named(name, Glyphs::UNICODE).unwrap();
-            let Some(Color::Rgb(r, g, b)) = theme.style(Role::Text).bg else { continue };
-            for (role_name, role) in Role::ALL {
-                let style = theme.style(role);
-                let Some(Color::Rgb(fr, fg, fb)) = style.fg else { continue };
-                let back = match style.bg {
-                    Some(Color::Rgb(r, g, b)) => [r, g, b],
-                    _ => [r, g, b],
-                };
-                let least = if matches!(role, Role::Border | Role::Faint | Role::Dropped) { 2.5 } else { 4.5 };
-                let found = contrast([fr, fg, fb], back);
-                assert!(found >= least, "{name}, {role_name}: contrast {found:.2}");
-            }
         }
     }
 }

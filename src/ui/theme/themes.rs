@@ -7,7 +7,7 @@ use ratatui::style::Style;
 
 use super::built_in::BUILT_IN;
 use super::file::{self, File};
-use super::{Glyphs, Role, Theme};
+use super::{Depth, Glyphs, Role, Theme};
 use crate::settings::unknown_name;
 
 /// What says the rest where a theme names nothing to inherit.
@@ -17,6 +17,7 @@ const LAST: &str = "terminal";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Themes {
     own: Vec<Own>,
+    depth: Depth,
 }
 
 /// A theme of the user.
@@ -39,17 +40,16 @@ struct Source<'t> {
     file: Option<&'t str>,
 }
 
-impl PartialEq for Source<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        (self.name, self.file.is_some()) == (other.name, other.file.is_some())
-    }
-}
-
 impl Themes {
     /// The themes of the program, and these.
     pub fn with(mut own: Vec<Own>) -> Self {
         own.sort_by(|a, b| a.name.cmp(&b.name));
-        Self { own }
+        Self { own, depth: Depth::default() }
+    }
+
+    /// The same, with the colours that a terminal has.
+    pub fn fit(self, depth: Depth) -> Self {
+        Self { depth, ..self }
     }
 
     /// Every name, the user's first.
@@ -83,7 +83,7 @@ impl Themes {
             *slot = style;
             warnings.extend(faults.into_iter().map(|fault| format!("{}: in the style '{role}' {fault}", said.place)));
         }
-        Ok((Theme { name: name.to_owned(), roles, glyphs }, warnings))
+        Ok((Theme { name: name.to_owned(), roles, glyphs }.fit(self.depth), warnings))
     }
 
     /// What does not apply of all themes of the user.
