@@ -99,6 +99,8 @@ impl Screen {
             defaults: Settings::default(),
             keys: memsift::ui::Keymap::default(),
             theme: Theme::named("mono", Glyphs::UNICODE).unwrap(),
+            light: None,
+            themes: memsift::ui::Themes::default(),
             mouse: false,
             replayed: true,
             pins: (memsift::store::pins::Pins::in_memory(), None),

@@ -2,18 +2,21 @@
 //! in, effects come out, and drawing changes nothing. Nothing here touches a database or a model.
 
 pub mod action;
+pub mod background;
 pub mod clipboard;
 pub mod command;
 pub mod context;
 mod contrast;
 pub mod edit;
 pub mod export;
+pub mod fuzzy;
 pub mod journal;
 pub mod keymap;
 pub mod keys;
 pub mod knob;
 pub mod layout;
 pub mod list;
+mod look;
 pub mod model;
 pub mod mouse;
 pub mod oracle;

@@ -13,7 +13,7 @@ use super::pane::Pane;
 use super::picker::Picker;
 use super::pin::Pinned;
 use super::sweep::AllQuestions;
-use super::theme::Theme;
+use super::theme::{Theme, Themes};
 use super::tokens::{Inspected, TokensView};
 use crate::engine::{ModelStatus, Progress};
 use crate::eval::sweep::Sweep;
@@ -102,6 +102,10 @@ pub struct Model {
     pub held: Option<super::mouse::Held>,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// All themes there are.
+    pub themes: Themes,
+    /// The theme to go back to, while others are tried on.
+    pub theme_before: Option<Theme>,
     /// True while the mouse belongs to the program.
     pub mouse: bool,
     /// Columns and rows of the screen.
@@ -248,6 +252,10 @@ pub struct Start {
     pub keys: Keymap,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// The same for terminals with a light ground, where the terminal is to decide.
+    pub light: Option<Theme>,
+    /// All themes there are.
+    pub themes: Themes,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// True for a trace from a file, which cannot be searched again.
@@ -299,6 +307,8 @@ impl Model {
             chosen: false,
             held: None,
             theme: start.theme.clone(),
+            themes: start.themes.clone(),
+            theme_before: None,
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,

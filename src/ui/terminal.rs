@@ -12,6 +12,7 @@ use ratatui::crossterm::event::{
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
 
+use super::background::{self, Filter};
 use super::clipboard::osc52;
 use super::export::export;
 use super::journal::{self, Journal};
@@ -72,7 +73,18 @@ pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
     let mut screen = Screen::open(model.mouse)?;
     let size = screen.terminal.size()?;
     model.size = (size.width, size.height);
-    read_terminal(inputs)?;
+    let mut filter = None;
+    if let Some(light) = &start.light {
+        // Before anybody else reads the terminal; a terminal that cannot be asked is dark.
+        if let Ok((background, typed, late)) = background::ask() {
+            if background.light {
+                model.theme = light.clone();
+            }
+            typed.into_iter().filter_map(input).for_each(|input| drop(inputs.send(input)));
+            filter = Some(late);
+        }
+    }
+    read_terminal(inputs, filter)?;
     let result = turn(&mut model, &mut screen, &inbox, &engine);
     // Leave the screen first: the engine may take a moment to finish its batch.
     drop(screen);
@@ -130,22 +142,32 @@ fn carry_out(effect: Effect, model: &mut Model, screen: &mut Screen, engine: &An
 }
 
 /// One thread that does nothing but wait for the terminal.
-fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
+fn read_terminal(inputs: Sender<Input>, mut filter: Option<Filter>) -> io::Result<()> {
     std::thread::Builder::new().name("terminal".into()).spawn(move || {
         while let Ok(event) = event::read() {
-            let input = match event {
-                event::Event::Key(key) => Input::Key(key),
-                event::Event::Mouse(mouse) if mouse.kind != event::MouseEventKind::Moved => Input::Mouse(mouse),
-                event::Event::Paste(text) => Input::Paste(text),
-                event::Event::Resize(columns, rows) => Input::Size(columns, rows),
-                _ => continue,
+            let events = match &mut filter {
+                Some(filter) => filter.pass(event),
+                None => vec![event],
             };
-            if inputs.send(input).is_err() {
-                return;
+            for input in events.into_iter().filter_map(input) {
+                if inputs.send(input).is_err() {
+                    return;
+                }
             }
         }
     })?;
     Ok(())
+}
+
+/// What an event means, where it means something.
+fn input(event: event::Event) -> Option<Input> {
+    Some(match event {
+        event::Event::Key(key) => Input::Key(key),
+        event::Event::Mouse(mouse) if mouse.kind != event::MouseEventKind::Moved => Input::Mouse(mouse),
+        event::Event::Paste(text) => Input::Paste(text),
+        event::Event::Resize(columns, rows) => Input::Size(columns, rows),
+        _ => return None,
+    })
 }
 
 /// Put text on the clipboard of the terminal.

@@ -11,7 +11,7 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{clipboard, context, edit, knob, layout, mouse, pin, select, sweep};
+use super::{clipboard, context, edit, knob, layout, look, mouse, pin, select, sweep};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -71,6 +71,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
         Input::Size(columns, rows) => model.size = (columns, rows),
         Input::Engine(event) => engine(model, event, &mut effects),
     }
+    look::settle(model);
     select::settle(model);
     pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
@@ -198,6 +199,7 @@ pub fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
             PickerKind::Gold => "no gold is known: mark a passage with {mark}",
             PickerKind::Pins => "no pin is kept: :pin NAME keeps the knobs as they stand",
             PickerKind::Worst => "A and B keep the same share of the gold of every question",
+            PickerKind::Themes => "there is no theme",
             PickerKind::WhatIfs => "no knob alone turns the fate of this passage",
         });
     } else {

@@ -167,6 +167,8 @@ impl Session {
             defaults: Settings::default(),
             keys: memsift::ui::Keymap::default(),
             theme: Theme::named(theme, glyphs).unwrap(),
+            light: None,
+            themes: memsift::ui::Themes::default(),
             mouse: true,
             replayed: false,
             pins: (memsift::store::pins::Pins::in_memory(), None),
