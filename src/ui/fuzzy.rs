@@ -30,7 +30,7 @@ impl Finder {
     }
 
     /// Whether the line has all words. In a long line any letters can be found somewhere, so those of a word must stand
-    /// together well enough for a reader to see the word in them.
+    /// together well enough for a reader to see the word in them, or each begin a word.
     pub fn fit(&mut self, line: &str) -> Option<Fit> {
         let line = line.char_indices().nth(LOOKED_AT).and_then(|(end, _)| line.get(..end)).unwrap_or(line);
         let (mut score, mut at) = (0, Vec::new());
@@ -39,7 +39,9 @@ impl Finder {
             score += u32::from(atom.indices(Utf32Str::new(line, &mut self.letters), &mut self.matcher, &mut found)?);
             found.sort_unstable();
             let span = found.last()?.checked_sub(*found.first()?)? as usize + 1;
-            if span > found.len() * 3 + 4 {
+            let before = |at: usize| at.checked_sub(1).and_then(|at| line.chars().nth(at));
+            let begins = |at: &u32| before(*at as usize).is_none_or(|c| !c.is_alphanumeric());
+            if span > found.len() * 2 + 4 && !found.iter().all(begins) {
                 return None;
             }
             at.extend(found.into_iter().map(|at| at as usize));
@@ -59,6 +61,8 @@ mod tests {
     fn letters_are_found_in_their_order() {
         let fit = |typed: &str, line: &str| Finder::new(typed).fit(line);
         assert_eq!(fit("gbd", "gruvbox-dark").unwrap().at, [0, 4, 8]);
+        assert_eq!(fit("rpd", "rose-pine-dawn").unwrap().at, [0, 5, 10], "first letters may stand far apart");
+        assert_eq!(fit("cmocha", "catppuccin-mocha").unwrap().at, [0, 11, 12, 13, 14, 15]);
         assert_eq!(fit("dark gruv", "gruvbox-dark").unwrap().at, [0, 1, 2, 3, 8, 9, 10, 11]);
         assert_eq!(fit("NORD", "nord").unwrap().at, [0, 1, 2, 3]);
         assert_eq!(fit("rose", "Ros\u{e9} Pine").unwrap().at, [0, 1, 2, 3]);

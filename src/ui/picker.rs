@@ -61,7 +61,7 @@ impl PickerKind {
     pub fn keys(self) -> &'static str {
         match self {
             Self::Pins => "Enter loads as A, Tab into the knobs (B), Del deletes",
-            Self::Themes => "Enter keeps, Esc goes back",
+            Self::Themes => "Enter keeps, Esc undoes",
             _ => "type to narrow, Enter chooses",
         }
     }

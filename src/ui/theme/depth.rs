@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(fit(Depth::Indexed, red), Some(Color::Indexed(196)));
         assert_eq!(fit(Depth::Sixteen, red), Some(Color::LightRed));
         assert_eq!(fit(Depth::Indexed, Color::Rgb(0x80, 0x80, 0x80)), Some(Color::Indexed(244)));
-        assert_eq!(fit(Depth::Sixteen, Color::Rgb(0xef, 0xf1, 0xf5)), Some(Color::White));
+        assert_eq!(fit(Depth::Sixteen, Color::Rgb(0xfa, 0xf4, 0xed)), Some(Color::White));
         assert_eq!(fit(Depth::Sixteen, Color::Cyan), Some(Color::Cyan), "names stay");
         let grey = Style::new().fg(Color::Rgb(0x70, 0x70, 0x70)).bg(Color::Rgb(0x18, 0x18, 0x18));
         let fitted = Depth::Sixteen.fit(grey);
