@@ -396,7 +396,8 @@ fn lists_find_letters_with_gaps_and_the_best_first() {
     assert!(!picker.shown.is_empty() && picker.shown.len() < picker.items.len(), "{all}");
     assert_eq!((picker.at, picker.marks.len()), (0, picker.shown.len()));
     let item = &picker.items[picker.shown[0]];
-    let line: Vec<char> = format!("{} {}", item.name, item.detail).chars().collect();
+    let line = [item.name.as_str(), &" ".repeat(memsift::ui::picker::GAP), &item.detail].concat();
+    let line: Vec<char> = line.chars().collect();
     let marked: String = picker.marks[0].iter().map(|at| line[*at]).collect();
     assert_eq!(marked.to_lowercase(), "bot", "{line:?}");
 }

@@ -42,8 +42,8 @@ pub fn settle(model: &mut Model) {
     let before = model.theme_before.get_or_insert_with(|| model.theme.clone());
     match wanted {
         Some(name) if name == before.name => model.theme = before.clone(),
-        Some(name) if name != model.theme.name => take(model, &name),
-        Some(_) => {}
+        // Every time, because each key takes away what was said before.
+        Some(name) => take(model, &name),
         None => model.theme = before.clone(),
     }
 }

@@ -16,7 +16,7 @@ pub struct Picker {
     pub items: Vec<Item>,
     /// Which of them are shown, in order.
     pub shown: Vec<usize>,
-    /// The characters of each of those that were typed, counted through name, space and detail.
+    /// The characters of each of those that were typed, counted through name, [`GAP`] and detail.
     pub marks: Vec<Vec<usize>>,
     /// The row under the cursor, among those shown.
     pub at: usize,
@@ -66,6 +66,9 @@ impl PickerKind {
         }
     }
 }
+
+/// Characters between name and detail of a line that is searched: so many that no word is found across them.
+pub const GAP: usize = 20;
 
 /// Stands before a term and its weight in the value of a what-if; any other value is a knob and what it takes.
 pub const TERM_WEIGHT: &str = "term-weight ";
@@ -239,7 +242,7 @@ impl Picker {
         let mut finder = Finder::new(typed);
         let mut found: Vec<(u32, usize, Vec<usize>)> = Vec::new();
         for (at, item) in self.items.iter().enumerate() {
-            let fit = finder.fit(&format!("{} {}", item.name, item.detail));
+            let fit = finder.fit(&format!("{}{:GAP$}{}", item.name, "", item.detail));
             // A name may stand for an id; what is found there cannot be marked.
             let fit = fit.map(|fit| (fit.score, fit.at));
             found.extend(

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 
 use super::{Piece, first_visible, highlight, overlay, overlay_at, put, text};
 use crate::ui::model::{Model, text_of};
-use crate::ui::picker::{Picker, PickerKind};
+use crate::ui::picker::{GAP, Picker, PickerKind};
 use crate::ui::theme::Role;
 
 pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
@@ -43,7 +43,7 @@ pub(super) fn draw(model: &Model, picker: &Picker, buf: &mut Buffer) {
         let Some(item) = picker.items.get(*item) else { continue };
         let line = line as u16;
         let marks = picker.marks.get(at).map(Vec::as_slice).unwrap_or_default();
-        let detail_at = item.name.chars().count() + 1;
+        let detail_at = item.name.chars().count() + GAP;
         let mut pieces = vec![(" ".to_owned(), theme.style(Role::Text))];
         pieces.extend(marked(model, &text::pad(&item.name, name), &item.name, 0, marks, Role::Text));
         pieces.push((" ".to_owned(), theme.style(Role::Text)));
