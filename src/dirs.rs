@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 /// The variable that names the configuration.
 pub const CONFIG: &str = "MEMSIFT_CONFIG";
+/// The variable that names the folder of the user's themes.
+pub const THEMES: &str = "MEMSIFT_THEMES";
 
 /// memsift's own files.
 #[derive(Debug, Clone)]
@@ -59,4 +61,11 @@ pub fn config_file() -> Option<PathBuf> {
     let named = std::env::var_os(CONFIG).filter(|file| !file.is_empty()).map(PathBuf::from);
     let project = || directories::ProjectDirs::from("", "", "memsift");
     named.or_else(|| Some(project()?.config_dir().join("config.toml")))
+}
+
+/// The folder of the user's themes: `MEMSIFT_THEMES` when it is set and not empty, else `themes` beside the configuration.
+/// It need not be there. `None` without a home directory.
+pub fn themes() -> Option<PathBuf> {
+    let named = std::env::var_os(THEMES).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    named.or_else(|| Some(config_file()?.parent()?.join("themes")))
 }

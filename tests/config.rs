@@ -153,8 +153,32 @@ fn a_file_that_is_not_there_or_cannot_be_read_stops_nothing() {
     assert_eq!(code, Some(0));
     assert!(said.contains("cannot be read"), "{said}");
     let (_, paths, _) = memsift(dir.path(), &["paths"]);
-    let line = format!("config    {}\n", dir.path().join("config.toml").display());
+    let line = format!("themes    {0}/themes\nconfig    {0}/config.toml\n", dir.path().display());
     assert!(paths.ends_with(&line), "{paths}");
+}
+
+#[test]
+fn themes_of_ones_own_lie_beside_the_configuration() {
+    let dir = with("theme = 'mine'\n");
+    let themes = dir.path().join("themes");
+    std::fs::create_dir(&themes).unwrap();
+    std::fs::write(themes.join("mine.toml"), "inherits = 'nord'\n[styles]\nkep = 'red'\n").unwrap();
+    std::fs::write(themes.join("no theme.txt"), "x").unwrap();
+    let (_, text, said) = memsift(dir.path(), &["config"]);
+    assert_eq!((row(&text, "theme"), said.as_str()), (("mine".to_owned(), "line 1".to_owned()), ""), "{text}");
+    let fault =
+        format!("'{}', line 3: there is no style 'kep': did you mean 'kept'?", themes.join("mine.toml").display());
+    let (_, text, _) = memsift(dir.path(), &["doctor"]);
+    assert!(text.lines().any(|line| line.contains(" themes ") && line.ends_with(&fault)), "{text}");
+    // Before the screen is taken it is said as well, and a name that nothing has ends with those that there are.
+    let db = sample(dir.path());
+    let (_, _, said) = memsift(dir.path(), &[&db]);
+    assert!(said.contains(&format!("memsift: {fault}\n")), "{said}");
+    let (code, _, said) = memsift(dir.path(), &[&db, "--theme", "mien"]);
+    assert!(code == Some(2) && said.contains("there is no theme 'mien': did you mean 'mine'?"), "{said}");
+    let elsewhere = dir.path().join("elsewhere").display().to_string();
+    let (_, text, _) = memsift_with(dir.path(), &["doctor"], &[("MEMSIFT_THEMES", &elsewhere)]);
+    assert!(text.contains(&format!("themes cannot be read from '{elsewhere}'")), "{text}");
 }
 
 #[test]

@@ -18,6 +18,9 @@ use memsift::store::schema::schema_sql;
 use memsift::trace::Trace;
 use memsift::trace::file::{TraceFile, TraceHeader};
 use memsift::truncate::FateKind;
+use memsift::ui::theme::colour::is_light;
+use memsift::ui::theme::{Own, Role};
+use memsift::ui::{Glyphs, Theme, Themes};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -77,6 +80,37 @@ fn every_profile_has_a_row() {
 #[test]
 fn the_keys_are_those_of_the_table() {
     assert_same("keys", memsift::ui::keys::markdown().trim_end());
+}
+
+#[test]
+fn the_themes_are_those_of_the_program() {
+    let mut rows = "| theme | ground | inherits |\n|---|---|---|\n".to_owned();
+    for name in Theme::names() {
+        let ground = match Theme::named(name, Glyphs::UNICODE).unwrap().ground() {
+            Some(ground) if is_light(ground) => "light",
+            Some(_) => "dark",
+            None => "the terminal's",
+        };
+        let text = std::fs::read_to_string(format!("themes/{name}.toml")).unwrap();
+        let parent =
+            text.lines().find_map(|line| line.strip_prefix("inherits = ")).unwrap_or_default().replace('"', "`");
+        let _ = writeln!(rows, "| `{name}` | {ground} | {parent} |");
+    }
+    assert_same("themes", &rows);
+    for (name, _) in Role::ALL {
+        assert!(README.contains(&format!("`{name}`")), "the README has no style '{name}'");
+    }
+}
+
+#[test]
+fn the_theme_of_ones_own_can_be_used_as_it_stands() {
+    let mut own = 0;
+    for (at, text) in blocks("toml").into_iter().enumerate().filter(|(_, text)| text.contains("[styles]")) {
+        let themes = Themes::with(vec![Own { name: "mine".to_owned(), file: format!("block {at}"), text }]);
+        assert_eq!(themes.named("mine", Glyphs::UNICODE).unwrap().1, [""; 0]);
+        own += 1;
+    }
+    assert_eq!(own, 1);
 }
 
 #[test]

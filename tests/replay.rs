@@ -101,6 +101,8 @@ impl Screen {
             theme: Theme::named("mono", Glyphs::UNICODE).unwrap(),
             tour: None,
             present: false,
+            light: None,
+            themes: memsift::ui::Themes::default(),
             mouse: false,
             replayed: true,
             follow: false,

@@ -108,6 +108,14 @@ fn overlays_and_prompts() {
 }
 
 #[test]
+fn the_list_of_themes_leaves_the_screen_to_the_theme() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    session.keys(":theme<Enter>rspn");
+    snapshot("overlay-themes", session.text());
+    snapshot("styles-themes", styles(&session.draw()));
+}
+
+#[test]
 fn a_provisional_order_is_marked() {
     let mut session = Session::open(120, 40, "terminal", false);
     session.state = RankerState::Running;

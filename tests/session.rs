@@ -345,3 +345,59 @@ fn a_cell_of_the_sweep_is_taken_and_keeps_what_it_promised() {
     without.keys("Larkspur<Enter>s");
     assert!(without.text().contains("no gold is known for this question"), "{}", without.text());
 }
+
+#[test]
+fn themes_are_tried_on_while_they_are_chosen() {
+    let mut session = Session::asked(80, 24, "terminal", false);
+    let themes = memsift::ui::Themes::with(vec![memsift::ui::theme::Own {
+        name: "mine".to_owned(),
+        file: "mine.toml".to_owned(),
+        text: "inherits = 'nord'\nstyle = 1\n".to_owned(),
+    }]);
+    session.model.themes = themes;
+    session.keys(":theme<Enter>");
+    assert!(session.text().contains("Themes 17/17: Enter keeps, Esc undoes"), "{}", session.text());
+    session.keys("<Down>");
+    assert_eq!(session.model.theme.name, "mono");
+    session.keys("grvlig");
+    assert_eq!(session.model.theme.name, "gruvbox-light");
+    session.keys("<Esc>");
+    assert_eq!(session.model.theme.name, "terminal");
+    session.keys(":theme<Enter>latte<Enter>");
+    assert_eq!(session.model.theme.name, "catppuccin-latte");
+    assert!(session.model.message.as_ref().unwrap().text.contains("theme = \"catppuccin-latte\""));
+    // What fits nothing shows the theme from before, and so does what takes the list away.
+    session.keys(":theme<Enter>nord");
+    assert_eq!(session.model.theme.name, "nord");
+    session.keys("xyz");
+    assert_eq!(session.model.theme.name, "catppuccin-latte");
+    session.keys("<Esc>:theme<Enter>mine");
+    let message = session.model.message.clone().unwrap();
+    assert!(
+        message.is_error && message.text.starts_with("'mine.toml', line 2: there is no key 'style'"),
+        "{message:?}"
+    );
+    session.keys("<Enter>");
+    assert_eq!(session.model.theme.name, "mine");
+    session.keys(":theme mi<Tab><Enter>");
+    assert_eq!(
+        (session.model.theme.name.as_str(), session.model.mode == memsift::ui::model::Mode::Normal),
+        ("mine", true)
+    );
+}
+
+#[test]
+fn lists_find_letters_with_gaps_and_the_best_first() {
+    let mut session = Session::asked(100, 30, "terminal", false);
+    session.keys("L");
+    let all = session.text();
+    session.keys("bot");
+    let memsift::ui::model::Mode::Picker(picker) = &session.model.mode else { panic!("no list") };
+    assert!(!picker.shown.is_empty() && picker.shown.len() < picker.items.len(), "{all}");
+    assert_eq!((picker.at, picker.marks.len()), (0, picker.shown.len()));
+    let item = &picker.items[picker.shown[0]];
+    let line = [item.name.as_str(), &" ".repeat(memsift::ui::picker::GAP), &item.detail].concat();
+    let line: Vec<char> = line.chars().collect();
+    let marked: String = picker.marks[0].iter().map(|at| line[*at]).collect();
+    assert_eq!(marked.to_lowercase(), "bot", "{line:?}");
+}

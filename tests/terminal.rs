@@ -25,6 +25,10 @@ struct Terminal {
 
 impl Terminal {
     fn start(db: &Path, home: &Path, args: &[&str]) -> Self {
+        Self::start_with(db, home, args, &[])
+    }
+
+    fn start_with(db: &Path, home: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
         let pair = NativePtySystem::default().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_memsift"));
@@ -35,6 +39,9 @@ impl Terminal {
         command.env("MEMSIFT_MODELS", common::models_dir());
         command.env("TERM", "xterm-256color");
         command.env_remove("NO_COLOR");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -131,6 +138,62 @@ fn it_asks_turns_a_knob_resizes_and_gives_the_terminal_back() {
     assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "the mouse is given back");
     assert!(!screen.bracketed_paste(), "paste is as it was");
     assert_eq!(std::fs::read(&db).unwrap(), before, "the database is not changed");
+}
+
+/// The colour in the middle of the screen, once there is one.
+fn ground(terminal: &mut Terminal) -> vt100::Color {
+    loop {
+        match terminal.screen.screen().cell(20, 60).unwrap().bgcolor() {
+            vt100::Color::Default => terminal.screen.process(&terminal.bytes.recv_timeout(PATIENCE).unwrap()),
+            colour => return colour,
+        }
+    }
+}
+
+#[test]
+fn the_terminal_says_its_ground_and_the_answer_is_never_typed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, "[theme]\ndark = 'nord'\nlight = 'catppuccin-latte'\n").unwrap();
+    let variables = [("MEMSIFT_CONFIG", config.to_str().unwrap()), ("COLORTERM", "truecolor")];
+    let (light, dark) = (vt100::Color::Rgb(0xef, 0xf1, 0xf5), vt100::Color::Rgb(0x2e, 0x34, 0x40));
+    for (answer, late, wanted) in [
+        (Some("\u{1b}]11;rgb:ffff/ffff/ffff\u{1b}\\"), false, light),
+        (Some("\u{1b}]11;rgb:1111/1111/1111\u{7}"), false, dark),
+        (Some("\u{1b}]11;rgb:ffff/ffff/ffff\u{1b}\\"), true, dark),
+        (None, false, dark),
+    ] {
+        let mut terminal = Terminal::start_with(&db, dir.path(), &[], &variables);
+        if !late && let Some(answer) = answer {
+            let mut said = Vec::new();
+            while !said.windows(7).any(|bytes| bytes == b"\x1b]11;?\x1b") {
+                let bytes = terminal.bytes.recv_timeout(PATIENCE).unwrap();
+                terminal.screen.process(&bytes);
+                said.extend(bytes);
+            }
+            terminal.press(answer);
+        }
+        terminal.wait_for("type a question, Enter asks");
+        if late && let Some(answer) = answer {
+            terminal.press(answer);
+        }
+        // On a machine that is very busy even the answer in time comes too late; what is typed is clean all the same.
+        let found = ground(&mut terminal);
+        assert!(found == wanted || (found == dark && !late && answer.is_some()), "{found:?}");
+        terminal.press("zebra");
+        terminal.wait_for("zebra");
+        let text = terminal.text();
+        assert!(!text.contains("rgb") && !text.contains("11;") && text.contains(" zebra"), "{text}");
+        terminal.press("\u{3}");
+        assert!(terminal.end().0.success());
+    }
+    // Who names one theme is asked nothing.
+    let mut terminal = Terminal::start_with(&db, dir.path(), &["--theme", "mono"], &variables);
+    terminal.wait_for("type a question, Enter asks");
+    assert_eq!(terminal.screen.screen().cell(20, 60).unwrap().bgcolor(), vt100::Color::Default);
+    terminal.press("\u{3}");
+    assert!(terminal.end().0.success());
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod reproduce;
 mod screen;
 mod sweep;
 mod table;
+mod themes;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -224,13 +225,14 @@ fn load(store: &Store, id: &str) -> anyhow::Result<Conversation> {
 fn paths() -> anyhow::Result<()> {
     let dirs = dirs()?;
     output::print(&format!(
-        "models    {}\ncache     {}\nmarks     {}\npins      {}\nmappings  {}\ndemo      {}\nconfig    {}\n",
+        "models    {}\ncache     {}\nmarks     {}\npins      {}\nmappings  {}\ndemo      {}\nthemes    {}\nconfig    {}\n",
         crate::models::models_dir()?.display(),
         dirs.cache_db().display(),
         dirs.marks().display(),
         dirs.pins().display(),
         dirs.mappings().display(),
         dirs.demo_db().display(),
+        crate::dirs::themes().unwrap_or_default().display(),
         crate::dirs::config_file().unwrap_or_default().display()
     ))
 }

@@ -9,7 +9,6 @@ use super::{BadInput, Changed, demo, output};
 use crate::output_file::OutputFile;
 use crate::ui::play::{Playing, play};
 use crate::ui::script::{self, WORDS};
-use crate::ui::session::Session;
 
 /// Arguments of `play`.
 #[derive(Debug, clap::Args)]
@@ -85,7 +84,7 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
     };
     args.screen.look.logged(&db, || {
         let (start, source) = screen::prepared(&db, None, &args.screen)?;
-        let played = play(Session::start(&start, source)?, &steps, &playing)?;
+        let played = play(&start, source, &steps, &playing)?;
         for words in &played.written {
             output::say(words);
         }

@@ -5,17 +5,18 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use super::config::{self, Config};
-use super::log;
 use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
+use super::themes::{self, Chosen};
 use super::{BadInput, dirs};
+use super::{log, output};
 use crate::dirs::Dirs;
 use crate::engine::EngineOptions;
 use crate::settings::Settings;
 use crate::store::pins::Pins;
 use crate::trace::Trace;
 use crate::ui::tour::Tour;
-use crate::ui::{self, Glyphs, Source, Start, Theme};
+use crate::ui::{self, Glyphs, Source, Start};
 
 /// What the explorer is opened with.
 #[derive(Debug, Clone, clap::Args)]
@@ -51,7 +52,9 @@ impl ScreenArgs {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Screen")]
 pub struct LookArgs {
-    /// Colour theme: terminal, mono, high-contrast, okabe-ito, catppuccin-mocha, gruvbox-dark, nord, solarized-light.
+    /// Colour theme: terminal, mono, high-contrast, okabe-ito, catppuccin-mocha, catppuccin-latte, gruvbox-dark,
+    /// gruvbox-light, nord, dracula, tokyonight, rose-pine, rose-pine-dawn, solarized-dark, solarized-light, onedark, or one
+    /// of your own.
     #[arg(long, env = "MEMSIFT_THEME")]
     theme: Option<String>,
     /// Draw with ASCII only.
@@ -69,8 +72,9 @@ pub struct LookArgs {
     /// Keep a log in this file: models, questions with their times, warnings, errors.
     #[arg(long, value_name = "FILE", env = "MEMSIFT_LOG")]
     log: Option<OsString>,
-    /// When to use colour; NO_COLOR in the environment means never.
-    #[arg(long, value_name = "WHEN", value_parser = ["auto", "never"], default_value = "auto")]
+    /// Which colours to use: as many as the terminal says that it has, never any, 16, 256 or all; NO_COLOR in the
+    /// environment means never.
+    #[arg(long, value_name = "WHEN", value_parser = ["auto", "never", "16", "256", "all"], default_value = "auto")]
     color: String,
 }
 
@@ -89,7 +93,7 @@ fn explore(db: &Path, first: Option<(&str, &str)>, tour: Option<Tour>, args: &Sc
 /// What the explorer needs to begin on a database. What is wrong with the file is said now, before any screen is taken.
 pub fn prepared(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> anyhow::Result<(Start, Source)> {
     let config = config::get();
-    let theme = args.look.theme(config)?;
+    let look = args.look.chosen(config)?;
     let rankers = args.rankers.choice()?;
     args.reading.explorable(db)?;
     let dirs = dirs()?;
@@ -100,13 +104,15 @@ pub fn prepared(db: &Path, first: Option<(&str, &str)>, args: &ScreenArgs) -> an
         settings: config.settings().clone(),
         defaults: config.settings().clone(),
         keys: config.keys().clone(),
-        theme,
+        theme: look.theme,
+        light: look.light,
+        themes: look.themes,
         tour: None,
         present: args.present,
+        follow: args.follow,
         mouse: args.look.uses_mouse(config),
         replayed: false,
-        follow: args.follow,
-        pins: with_warnings(kept_pins(Some(&dirs)), config),
+        pins: with_warnings(kept_pins(Some(&dirs)), config, &look.warnings),
     };
     let options = EngineOptions {
         rankers,
@@ -124,7 +130,7 @@ pub fn replay(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -
 
 fn watch(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> anyhow::Result<()> {
     let config = config::get();
-    let theme = look.theme(config)?;
+    let chosen = look.chosen(config)?;
     needs_terminal("use 'memsift replay FILE --plain'")?;
     let start = Start {
         database: path.to_owned(),
@@ -133,13 +139,15 @@ fn watch(path: &Path, trace: Trace, fingerprint: String, look: &LookArgs) -> any
         settings: trace.settings.clone(),
         defaults: Settings::default(),
         keys: config.keys().clone(),
-        theme,
+        theme: chosen.theme,
+        light: chosen.light,
+        themes: chosen.themes,
         tour: None,
         present: false,
+        follow: false,
         mouse: look.uses_mouse(config),
         replayed: true,
-        follow: false,
-        pins: with_warnings(kept_pins(Dirs::find().as_ref()), config),
+        pins: with_warnings(kept_pins(Dirs::find().as_ref()), config, &chosen.warnings),
     };
     ui::run(&start, Source::Trace { trace: Box::new(trace), fingerprint })
 }
@@ -152,12 +160,19 @@ fn kept_pins(dirs: Option<&Dirs>) -> (Pins, Option<String>) {
 }
 
 /// The screen hides what was said before it, so the first thing that it says is that again.
-fn with_warnings((pins, notice): (Pins, Option<String>), config: &Config) -> (Pins, Option<String>) {
-    let more = match config.warnings.len() {
-        0 | 1 => "",
-        _ => "; 'memsift config' lists all",
-    };
-    (pins, notice.or_else(|| Some(format!("{}{more}", config.warnings.first()?))))
+fn with_warnings(
+    (pins, notice): (Pins, Option<String>),
+    config: &Config,
+    of_theme: &[String],
+) -> (Pins, Option<String>) {
+    let of_config = (config.warnings.as_slice(), "'memsift config' lists all");
+    let of_theme = (of_theme, "'memsift doctor' lists all");
+    let first = [of_config, of_theme].into_iter().find_map(|(warnings, all)| match warnings {
+        [] => None,
+        [only] => Some(only.clone()),
+        [first, ..] => Some(format!("{first}; {all}")),
+    });
+    (pins, notice.or(first))
 }
 
 pub fn needs_terminal(instead: &str) -> Result<(), BadInput> {
@@ -183,12 +198,13 @@ impl LookArgs {
         !self.no_mouse && (self.mouse || config.mouse())
     }
 
-    fn theme(&self, config: &Config) -> Result<Theme, BadInput> {
+    /// The theme; what does not apply of it is said.
+    fn chosen(&self, config: &Config) -> Result<Chosen, BadInput> {
         let ascii = !self.unicode && (self.ascii || config.ascii());
         let glyphs = if ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
-        let no_colour = self.color == "never" || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let name = self.theme.as_deref().or(config.theme()).unwrap_or(if no_colour { "mono" } else { "terminal" });
-        Theme::named(if no_colour { "mono" } else { name }, glyphs).map_err(BadInput)
+        let chosen = themes::choose(self.theme.as_deref(), &self.color, glyphs, config)?;
+        chosen.warnings.iter().for_each(|warning| output::say(&format!("memsift: {warning}")));
+        Ok(chosen)
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::action::Action;
 use super::model::{Mode, Model, line};
 use super::picker::Picker;
-use super::theme::Theme;
+use super::theme::Themes;
 use super::update::{Effect, act, ask, pick};
-use super::{contrast, form, knob, live, oracle, pin, pins, tour};
+use super::{contrast, form, knob, live, look, oracle, pin, pins, tour};
 use crate::engine::Job;
 use crate::passage::fold;
 use crate::settings::{KNOBS, Knob, KnobKind, PRESETS, Settings, unknown_name};
@@ -25,7 +25,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("conversations", "", "choose a conversation"),
     ("questions", "", "choose a question of the set"),
     ("term", "WORD WEIGHT", "search another term"),
-    ("theme", "NAME", "other colours"),
+    ("theme", "NAME", "other colours; without a name, a list in which each is shown at once"),
     ("pin", "NAME", "keep the knobs as they stand under a name"),
     ("pins", "", "list what is kept: Enter loads as A, Tab into the knobs, Del deletes"),
     ("unpin", "", "remove A"),
@@ -64,10 +64,8 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         "conversations" => act(model, Action::Conversations, effects),
         "questions" => act(model, Action::Questions, effects),
         "term" => term(model, rest, effects),
-        "theme" => match Theme::named(rest, model.theme.glyphs) {
-            Ok(theme) => model.theme = theme,
-            Err(sentence) => model.fail(sentence),
-        },
+        "theme" if rest.is_empty() => pick(model, Picker::themes),
+        "theme" => look::take(model, rest),
         "pin" => pins::keep(model, rest, effects),
         "pins" => pick(model, Picker::pins),
         "unpin" => pin::unpin(model),
@@ -94,7 +92,7 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 }
 
 /// The typed line with its last word completed as far as it is certain; `None` when nothing fits.
-pub fn complete(text: &str) -> Option<String> {
+pub fn complete(text: &str, themes: &Themes) -> Option<String> {
     let (head, last) = text.rsplit_once(' ').map_or(("", text), |(head, last)| (head, last));
     let mut words = head.split_whitespace();
     let names: Vec<&str> = match (words.next(), words.next(), words.next()) {
@@ -107,7 +105,7 @@ pub fn complete(text: &str) -> Option<String> {
         },
         (Some("follow"), None, _) => vec!["on", "off"],
         (Some("preset"), None, _) => PRESETS.iter().map(|(name, _, _)| *name).collect(),
-        (Some("theme"), None, _) => Theme::names().collect(),
+        (Some("theme"), None, _) => themes.names().collect(),
         _ => return None,
     };
     let fitting: Vec<&str> = names.into_iter().filter(|name| name.starts_with(last)).collect();

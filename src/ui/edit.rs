@@ -7,7 +7,7 @@ use super::model::{Mode, Model, line, text_of};
 use super::pane::Pane;
 use super::picker::{PickerKind, TERM_WEIGHT};
 use super::update::{Effect, ask, remake};
-use super::{clipboard, command, form, knob, layout, pin, pins, select, sweep, tokens};
+use super::{clipboard, command, form, knob, layout, look, pin, pins, select, sweep, tokens};
 use crate::engine::Job;
 use crate::store::clean::clean_line;
 
@@ -87,7 +87,7 @@ pub fn key(model: &mut Model, event: &KeyEvent, effects: &mut Vec<Effect>) {
             command::run(model, &text, effects);
         }
         (Mode::Command, KeyCode::Tab) => {
-            if let Some(full) = command::complete(&text_of(&model.prompt)) {
+            if let Some(full) = command::complete(&text_of(&model.prompt), &model.themes) {
                 model.prompt = line(&full);
             }
         }
@@ -278,6 +278,7 @@ fn choose(model: &mut Model, effects: &mut Vec<Effect>) {
                 }
             }
         }
+        PickerKind::Themes => look::keep(model, &item.value),
         // Its keys are taken before.
         PickerKind::Pins => {}
         PickerKind::Gold => {

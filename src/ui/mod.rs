@@ -2,6 +2,7 @@
 //! in, effects come out, and drawing changes nothing. Nothing here touches a database or a model.
 
 pub mod action;
+pub mod background;
 pub mod cast;
 pub mod clipboard;
 pub mod command;
@@ -10,6 +11,7 @@ mod contrast;
 pub mod edit;
 pub mod export;
 pub mod form;
+pub mod fuzzy;
 pub mod journal;
 pub mod keymap;
 pub mod keys;
@@ -17,6 +19,7 @@ pub mod knob;
 pub mod layout;
 pub mod list;
 pub mod live;
+mod look;
 pub mod model;
 pub mod mouse;
 pub mod oracle;
@@ -45,7 +48,7 @@ pub use model::{Model, Start};
 pub use pane::Pane;
 pub use session::{Session, Source};
 pub use terminal::run;
-pub use theme::{Glyphs, Theme};
+pub use theme::{Glyphs, Theme, Themes};
 pub use update::{Effect, Input, update};
 
 /// A position moved by some steps, kept within a list of this length.

@@ -14,7 +14,7 @@ use super::pane::Pane;
 use super::picker::Picker;
 use super::pin::Pinned;
 use super::sweep::AllQuestions;
-use super::theme::Theme;
+use super::theme::{Theme, Themes};
 use super::tokens::{Inspected, TokensView};
 use super::tour::Tour;
 use crate::engine::{ModelStatus, Progress};
@@ -111,6 +111,10 @@ pub struct Model {
     pub present: Option<usize>,
     /// True where every run must look the same: nothing that a clock says is shown.
     pub steady: bool,
+    /// All themes there are.
+    pub themes: Themes,
+    /// The theme to go back to, while others are tried on.
+    pub theme_before: Option<Theme>,
     /// True while the mouse belongs to the program.
     pub mouse: bool,
     /// Columns and rows of the screen.
@@ -265,6 +269,10 @@ pub struct Start {
     pub keys: Keymap,
     /// Colours and glyphs.
     pub theme: Theme,
+    /// The same for terminals with a light ground, where the terminal is to decide.
+    pub light: Option<Theme>,
+    /// All themes there are.
+    pub themes: Themes,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// The tour to begin with.
@@ -325,6 +333,8 @@ impl Model {
             tour: start.tour.clone(),
             present: start.present.then_some(0),
             steady: false,
+            themes: start.themes.clone(),
+            theme_before: None,
             mouse: start.mouse,
             size: (80, 24),
             replayed: start.replayed,

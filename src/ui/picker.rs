@@ -1,10 +1,11 @@
-//! Something to choose from: conversations, questions, gold, what-ifs, pins. Knows its items and which of them the typed words keep.
+//! Something to choose from: conversations, questions, gold, what-ifs, pins, themes. Knows its items and which of them the typed words keep.
 
+use super::fuzzy::Finder;
 use super::model::Model;
 use super::pins::differences;
+use super::theme::colour::is_light;
 use crate::explain::advice::{knob_name, price};
 use crate::explain::fate::sentence;
-use crate::passage::fold;
 
 /// An open list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Picker {
     pub items: Vec<Item>,
     /// Which of them are shown, in order.
     pub shown: Vec<usize>,
+    /// The characters of each of those that were typed, counted through name, [`GAP`] and detail.
+    pub marks: Vec<Vec<usize>>,
     /// The row under the cursor, among those shown.
     pub at: usize,
     /// The item that the next press of the same key deletes.
@@ -36,6 +39,8 @@ pub enum PickerKind {
     Pins,
     /// Questions on which A and B differ, most first.
     Worst,
+    /// Colours.
+    Themes,
 }
 
 impl PickerKind {
@@ -48,6 +53,7 @@ impl PickerKind {
             Self::WhatIfs => "What would change it",
             Self::Pins => "Pins",
             Self::Worst => "Where A and B differ most",
+            Self::Themes => "Themes",
         }
     }
 
@@ -55,10 +61,14 @@ impl PickerKind {
     pub fn keys(self) -> &'static str {
         match self {
             Self::Pins => "Enter loads as A, Tab into the knobs (B), Del deletes",
+            Self::Themes => "Enter keeps, Esc undoes",
             _ => "type to narrow, Enter chooses",
         }
     }
 }
+
+/// Characters between name and detail of a line that is searched: so many that no word is found across them.
+pub const GAP: usize = 20;
 
 /// Stands before a term and its weight in the value of a what-if; any other value is a knob and what it takes.
 pub const TERM_WEIGHT: &str = "term-weight ";
@@ -77,7 +87,7 @@ pub struct Item {
 impl Picker {
     fn new(kind: PickerKind, items: Vec<Item>) -> Self {
         let shown = (0..items.len()).collect();
-        Self { kind, items, shown, at: 0, doomed: None }
+        Self { kind, items, shown, marks: Vec::new(), at: 0, doomed: None }
     }
 
     /// The conversations of the database; the open one is under the cursor.
@@ -208,18 +218,42 @@ impl Picker {
         picker
     }
 
-    /// Show only items that hold all typed words.
+    /// All themes; the one on the screen is under the cursor.
+    pub fn themes(model: &Model) -> Self {
+        let items = model.themes.names().map(|name| {
+            let theme = model.themes.named(name, model.theme.glyphs).ok().map(|(theme, _)| theme);
+            let ground = match theme.and_then(|theme| theme.ground()) {
+                Some(ground) if is_light(ground) => "light",
+                Some(_) => "dark",
+                None => "the terminal's ground",
+            };
+            let whose = if model.themes.is_own(name) { ", yours" } else { "" };
+            Item { value: name.to_owned(), name: name.to_owned(), detail: format!("{ground}{whose}") }
+        });
+        let mut picker = Self::new(PickerKind::Themes, items.collect());
+        picker.at = picker.items.iter().position(|item| item.value == model.theme.name).unwrap_or(0);
+        picker
+    }
+
+    /// Show only items in which all typed words are found, letter by letter and with gaps, the best first.
     pub fn narrow(&mut self, typed: &str) {
         self.doomed = None;
-        let words: Vec<String> = fold(typed).split_whitespace().map(str::to_owned).collect();
         let under = self.chosen().map(|item| item.value.clone());
-        let keeps = |item: &Item| {
-            let text = fold(&format!("{} {} {}", item.name, item.detail, item.value));
-            words.iter().all(|word| text.contains(word.as_str()))
-        };
-        self.shown = self.items.iter().enumerate().filter(|(_, item)| keeps(item)).map(|(at, _)| at).collect();
+        let mut finder = Finder::new(typed);
+        let mut found: Vec<(u32, usize, Vec<usize>)> = Vec::new();
+        for (at, item) in self.items.iter().enumerate() {
+            let fit = finder.fit(&format!("{}{:GAP$}{}", item.name, "", item.detail));
+            // A name may stand for an id; what is found there cannot be marked.
+            let fit = fit.map(|fit| (fit.score, fit.at));
+            found.extend(
+                fit.or_else(|| Some((finder.fit(&item.value)?.score, Vec::new()))).map(|(score, on)| (score, at, on)),
+            );
+        }
+        found.sort_by_key(|(score, at, _)| (std::cmp::Reverse(*score), *at));
+        (self.shown, self.marks) = found.into_iter().map(|(_, at, on)| (at, on)).unzip();
         let again = self.shown.iter().position(|at| self.items.get(*at).map(|item| &item.value) == under.as_ref());
-        self.at = again.unwrap_or(0);
+        // Whoever types means the best; whoever takes it all back stays where the cursor was.
+        self.at = if typed.trim().is_empty() { again.unwrap_or(0) } else { 0 };
     }
 
     /// Move the cursor.

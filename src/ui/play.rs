@@ -10,9 +10,10 @@ use ratatui::layout::Rect;
 
 use super::cast::Cast;
 use super::export::export;
+use super::model::Start;
 use super::script::{Step, typed};
-use super::session::Session;
-use super::terminal::{Screen, read_terminal};
+use super::session::{Session, Source};
+use super::terminal::Screen;
 use super::update::{Effect, Input};
 use super::view::view;
 
@@ -53,20 +54,16 @@ pub struct Played {
 /// Play a script.
 ///
 /// # Errors
-/// When the terminal cannot be had or goes away.
-pub fn play(mut session: Session, steps: &[(usize, Step)], playing: &Playing) -> anyhow::Result<Played> {
+/// When the terminal or the engine's thread cannot be had, or the terminal goes away.
+pub fn play(start: &Start, source: Source, steps: &[(usize, Step)], playing: &Playing) -> anyhow::Result<Played> {
+    let mut session = Session::start(start, source)?;
     session.model.steady = true;
     let screen = match playing.size {
         Some(size) => {
             session.model.size = first_size(steps).unwrap_or(size);
             None
         }
-        None => {
-            let screen = Screen::open(session.model.mouse)?;
-            session.model.size = screen.size()?;
-            read_terminal(session.inputs())?;
-            Some(screen)
-        }
+        None => Some(Screen::take(&mut session, start)?),
     };
     let cast = if playing.cast { Some(Cast::new(session.model.size, "memsift")?) } else { None };
     let mut player = Player { session, screen, cast, playing, written: Vec::new() };

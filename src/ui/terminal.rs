@@ -11,6 +11,7 @@ use ratatui::crossterm::event::{
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
 
+use super::background::{self, Filter};
 use super::clipboard::osc52;
 use super::journal;
 use super::model::{Model, Start};
@@ -24,9 +25,7 @@ use super::view::view;
 /// When the terminal or the engine's thread cannot be had, or the terminal goes away.
 pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
     let mut session = Session::start(start, source)?;
-    let mut screen = Screen::open(session.model.mouse)?;
-    session.model.size = screen.size()?;
-    read_terminal(session.inputs())?;
+    let mut screen = Screen::take(&mut session, start)?;
     let result = turn(&mut session, &mut screen);
     // Leave the screen first: the engine may take a moment to finish its batch.
     drop(screen);
@@ -53,22 +52,32 @@ fn turn(session: &mut Session, screen: &mut Screen) -> anyhow::Result<()> {
 }
 
 /// One thread that does nothing but wait for the terminal.
-pub(super) fn read_terminal(inputs: Sender<Input>) -> io::Result<()> {
+fn read_terminal(inputs: Sender<Input>, mut filter: Option<Filter>) -> io::Result<()> {
     std::thread::Builder::new().name("terminal".into()).spawn(move || {
         while let Ok(event) = event::read() {
-            let input = match event {
-                event::Event::Key(key) => Input::Key(key),
-                event::Event::Mouse(mouse) if mouse.kind != event::MouseEventKind::Moved => Input::Mouse(mouse),
-                event::Event::Paste(text) => Input::Paste(text),
-                event::Event::Resize(columns, rows) => Input::Size(columns, rows),
-                _ => continue,
+            let events = match &mut filter {
+                Some(filter) => filter.pass(event),
+                None => vec![event],
             };
-            if inputs.send(input).is_err() {
-                return;
+            for input in events.into_iter().filter_map(input) {
+                if inputs.send(input).is_err() {
+                    return;
+                }
             }
         }
     })?;
     Ok(())
+}
+
+/// What an event means, where it means something.
+fn input(event: event::Event) -> Option<Input> {
+    Some(match event {
+        event::Event::Key(key) => Input::Key(key),
+        event::Event::Mouse(mouse) if mouse.kind != event::MouseEventKind::Moved => Input::Mouse(mouse),
+        event::Event::Paste(text) => Input::Paste(text),
+        event::Event::Resize(columns, rows) => Input::Size(columns, rows),
+        _ => return None,
+    })
 }
 
 /// Put text on the clipboard of the terminal.
@@ -84,7 +93,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    pub(super) fn open(mouse: bool) -> io::Result<Self> {
+    fn open(mouse: bool) -> io::Result<Self> {
         let before = std::panic::take_hook();
         let screen_thread = std::thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
@@ -105,8 +114,31 @@ impl Screen {
         }
     }
 
+    /// Take the terminal for a session: its size, its ground where that decides between two themes, and what is typed.
+    ///
+    /// # Errors
+    /// When the terminal cannot be had.
+    pub(super) fn take(session: &mut Session, start: &Start) -> io::Result<Self> {
+        let screen = Self::open(session.model.mouse)?;
+        session.model.size = screen.size()?;
+        let mut filter = None;
+        if let Some(light) = &start.light {
+            // Before anybody else reads the terminal; a terminal that cannot be asked is dark.
+            if let Ok((background, typed, late)) = background::ask() {
+                if background.light {
+                    session.model.theme = light.clone();
+                }
+                let inputs = session.inputs();
+                typed.into_iter().filter_map(input).for_each(|input| drop(inputs.send(input)));
+                filter = Some(late);
+            }
+        }
+        read_terminal(session.inputs(), filter)?;
+        Ok(screen)
+    }
+
     /// Columns and rows.
-    pub(super) fn size(&self) -> io::Result<(u16, u16)> {
+    fn size(&self) -> io::Result<(u16, u16)> {
         self.terminal.size().map(|size| (size.width, size.height))
     }
 

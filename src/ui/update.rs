@@ -11,7 +11,9 @@ use super::model::{Mode, Model, line};
 use super::pane::Pane;
 use super::picker::{Picker, PickerKind};
 use super::tokens::{self, Inspected};
-use super::{clipboard, command, context, edit, form, knob, layout, live, mouse, pin, present, select, sweep, tour};
+use super::{
+    clipboard, command, context, edit, form, knob, layout, live, look, mouse, pin, present, select, sweep, tour,
+};
 use crate::engine::{Ask, Event, Job};
 use crate::explain::fate;
 use crate::history::Conversation;
@@ -77,6 +79,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
             command::run(model, &text, &mut effects);
         }
     }
+    look::settle(model);
     select::settle(model);
     pin::settle(model, &mut effects);
     tokens::settle(model, &mut effects);
@@ -211,6 +214,7 @@ pub fn pick(model: &mut Model, make: impl Fn(&Model) -> Picker) {
             PickerKind::Gold => "no gold is known: mark a passage with {mark}",
             PickerKind::Pins => "no pin is kept: :pin NAME keeps the knobs as they stand",
             PickerKind::Worst => "A and B keep the same share of the gold of every question",
+            PickerKind::Themes => "there is no theme",
             PickerKind::WhatIfs => "no knob alone turns the fate of this passage",
         });
     } else {

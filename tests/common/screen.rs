@@ -169,6 +169,8 @@ impl Session {
             theme: Theme::named(theme, glyphs).unwrap(),
             tour: None,
             present: false,
+            light: None,
+            themes: memsift::ui::Themes::default(),
             mouse: true,
             replayed: false,
             follow: false,

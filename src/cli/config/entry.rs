@@ -1,10 +1,10 @@
 //! The keys of the configuration that are neither knobs nor keys of the screen: name, default, meaning, and what each
 //! takes. Knows how a value is tried; reads no file.
 
-use crate::cli::rankers;
+use crate::cli::{rankers, themes};
 use crate::engine::{RankerChoice, Wish};
 use crate::models::{Registry, models_dir};
-use crate::ui::{Glyphs, Theme};
+use crate::ui::Glyphs;
 
 /// One key.
 pub(super) struct Entry {
@@ -19,6 +19,9 @@ pub(super) struct Entry {
     /// What is written without quotes.
     pub kind: Kind,
 }
+
+/// Keys of the table that stands for a theme: each names one for terminals with such a ground.
+pub(super) const GROUNDS: [(&str, &str); 2] = [("dark", "theme.dark"), ("light", "theme.light")];
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +66,10 @@ impl Entry {
     /// What it takes, in words.
     pub fn takes(&self) -> String {
         match self.name {
-            "theme" => Theme::names().collect::<Vec<_>>().join(", "),
+            "theme" => {
+                let names = themes::get().themes.names().collect::<Vec<_>>().join(", ");
+                format!("{names}; or a table with one for dark and one for light terminals")
+            }
             "precision" => "exact, or fast on CPUs with AVX-512 BF16".to_owned(),
             "gap" => "a number of hours above 0".to_owned(),
             "ce" | "colbert" | "dense" => "a name in quotes; an empty one means the profile's".to_owned(),
@@ -79,7 +85,7 @@ impl Entry {
     pub fn check(&self, text: &str) -> Result<(), String> {
         let wrong = || self.wrong(text);
         match self.name {
-            "theme" => Theme::named(text, Glyphs::UNICODE).map(drop),
+            "theme" => themes::get().themes.named(text, Glyphs::UNICODE).map(drop),
             "gap" => {
                 let hours: f64 = text.parse().map_err(|_| wrong())?;
                 if hours.is_finite() && hours > 0.0 { Ok(()) } else { Err(wrong()) }

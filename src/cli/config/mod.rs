@@ -77,9 +77,14 @@ impl Config {
         self.entries.get(name).map(|said| said.text.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// The colour theme.
+    /// The colour theme; of a table, the one that is named first.
     pub fn theme(&self) -> Option<&str> {
-        self.said("theme")
+        ["theme", "theme.dark", "theme.light"].into_iter().find_map(|name| self.said(name))
+    }
+
+    /// Themes for dark and for light terminals, where the file names both.
+    pub fn grounds(&self) -> Option<(&str, &str)> {
+        Some((self.said("theme.dark")?, self.said("theme.light")?))
     }
 
     /// Whether only ASCII is drawn.

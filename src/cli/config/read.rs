@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::entry::{ENTRIES, Entry, Kind};
+use super::entry::{ENTRIES, Entry, GROUNDS, Kind};
 use super::{Config, Said};
 use crate::cli::knobs;
 use crate::settings::{KNOBS, Knob, unknown_name};
@@ -64,6 +64,15 @@ pub(super) fn read(text: &str, file: &str) -> Config {
                     }
                 }
             }
+            ("theme", DeValue::Table(table)) => {
+                for (key, value) in table {
+                    let line = line_of(key.span().start);
+                    if !broken.contains(&line) {
+                        let fault = ground(&mut config, key.get_ref(), value, line).err();
+                        warnings.extend(fault.map(|fault| (line, fault)));
+                    }
+                }
+            }
             (table, _) if TABLES.contains(&table) => {
                 warnings.push((
                     line,
@@ -100,6 +109,24 @@ fn entry(config: &mut Config, name: &str, value: &Spanned<DeValue<'_>>, line: us
     }
     entry.check(&text)?;
     config.entries.insert(entry.name, Said { text, line });
+    Ok(())
+}
+
+/// A theme for terminals with such a ground.
+fn ground(config: &mut Config, name: &str, value: &Spanned<DeValue<'_>>, line: usize) -> Result<(), String> {
+    let Some((_, key)) = GROUNDS.iter().find(|(known, _)| *known == name) else {
+        return Err(match Entry::named(name) {
+            Some(_) => format!("'{name}' is nothing of [theme]: it belongs above all tables"),
+            None => unknown_name("key of [theme]", name, GROUNDS.iter().map(|(name, _)| *name)),
+        });
+    };
+    let DeValue::String(text) = value.get_ref() else {
+        return Err(format!("'{name}' takes the name of a theme in quotes"));
+    };
+    if let Some(entry) = Entry::named("theme") {
+        entry.check(text)?;
+    }
+    config.entries.insert(key, Said { text: text.to_string(), line });
     Ok(())
 }
 
@@ -172,6 +199,10 @@ mod tests {
         let rows = [
             ("theem = 'nord'", "there is no key 'theem': did you mean 'theme'?"),
             ("theme = 'nrd'", "there is no theme 'nrd': did you mean 'nord'?"),
+            ("theme = { dark = 'nrd' }", "there is no theme 'nrd': did you mean 'nord'?"),
+            ("theme = { drak = 'nord' }", "there is no key of [theme] 'drak': did you mean 'dark'?"),
+            ("theme = { light = 3 }", "'light' takes the name of a theme in quotes"),
+            ("[theme]\ngap = 3", "'gap' is nothing of [theme]: it belongs above all tables"),
             ("ascii = 'yes'", "ascii cannot be 'yes': it takes true or false"),
             ("ascii = 1", "ascii cannot be '1': it takes true or false"),
             ("gap = -1", "gap cannot be '-1': it takes a number of hours above 0"),
@@ -206,6 +237,18 @@ mod tests {
             );
             assert_eq!(config.mouse(), !text.starts_with('['), "the rest applies: {text}");
         }
+    }
+
+    #[test]
+    fn a_theme_is_a_name_or_one_for_each_ground() {
+        let of = |text: &str| read(text, "my.toml");
+        let both = of("[theme]\ndark = 'nord'\nlight = 'catppuccin-latte'\n");
+        assert_eq!((both.grounds(), both.warnings.len()), (Some(("nord", "catppuccin-latte")), 0));
+        let one = of("theme = { light = 'catppuccin-latte' }");
+        assert_eq!((one.grounds(), one.theme()), (None, Some("catppuccin-latte")));
+        let plain = of("theme = 'nord'");
+        assert_eq!((plain.grounds(), plain.theme()), (None, Some("nord")));
+        assert!(show::in_force(&both).contains("theme.light         catppuccin-latte         line 3\n"));
     }
 
     #[test]

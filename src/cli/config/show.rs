@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::entry::{ENTRIES, Entry, Kind};
+use super::entry::{ENTRIES, Entry, GROUNDS, Kind};
 use super::{Config, Said};
 use crate::settings::{KNOBS, KnobKind, Settings};
 use crate::store::clean::clean_line;
@@ -56,7 +56,14 @@ pub(super) fn in_force(config: &Config) -> String {
     let _ = writeln!(text, "{:19} {path}", "file");
     for entry in ENTRIES {
         let (value, from) = value(config, entry);
-        row(&mut text, entry.name, &value, &from);
+        let grounds = GROUNDS.iter().filter_map(|(_, name)| Some((name, config.entries.get(name)?)));
+        let grounds: Vec<_> = grounds.filter(|_| entry.name == "theme" && from == "default").collect();
+        if grounds.is_empty() {
+            row(&mut text, entry.name, &value, &from);
+        }
+        for (name, said) in grounds {
+            row(&mut text, name, &clean_line(&said.text, &mut 0), &format!("line {}", said.line));
+        }
     }
     for knob in KNOBS {
         row(&mut text, knob.name, &(knob.get)(&config.settings).to_string(), &from(config.knobs.get(knob.name)));

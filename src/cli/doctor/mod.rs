@@ -12,7 +12,7 @@ use indicatif::HumanBytes;
 use super::config::{self, Config};
 use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
-use super::{Changed, dirs, output};
+use super::{Changed, dirs, output, themes};
 use crate::dirs::Dirs;
 use crate::explain::fate::thousands;
 use crate::rank::{Cache, Kernel};
@@ -81,6 +81,8 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<()> {
         Err(error) => lines.push(Line::broken("files", format!("{error:#}")).needed()),
     }
     lines.extend(terminal::lines());
+    lines.extend(terminal::ground(config));
+    lines.extend(of_themes(themes::get()));
     lines.extend(args.db.as_deref().map(|db| database(db, &args.reading)));
     let plain = config.ascii() || !terminal::has_utf8();
     let mut text = String::new();
@@ -122,6 +124,20 @@ fn of_config(config: &Config) -> Vec<Line> {
         }
     };
     std::iter::once(begin).chain(config.warnings.iter().map(|warning| Line::broken("config", warning))).collect()
+}
+
+/// The themes of this user, and what of them does not apply.
+fn of_themes(found: &themes::Found) -> Vec<Line> {
+    let Some(folder) = &found.folder else { return Vec::new() };
+    let folder = folder.display();
+    let own: Vec<&str> = found.themes.names().filter(|name| found.themes.is_own(name)).collect();
+    let faults: Vec<String> = found.troubles.iter().cloned().chain(found.themes.warnings()).collect();
+    let begin = match (own.len(), faults.len()) {
+        (0, 0) => Line::fine("themes", format!("none of your own: '{folder}' is where they would lie")),
+        (_, 0) => Line::fine("themes", format!("of your own in '{folder}': {}", own.join(", "))),
+        _ => Line::broken("themes", format!("'{folder}' applies but for what the next lines say: correct it there")),
+    };
+    std::iter::once(begin).chain(faults.into_iter().map(|fault| Line::broken("themes", fault))).collect()
 }
 
 fn kernel() -> Line {

@@ -5,6 +5,10 @@ use std::io::IsTerminal;
 use ratatui::crossterm::terminal::size;
 
 use super::Line;
+use crate::cli::config::Config;
+use crate::cli::themes;
+use crate::ui::background::{self, From};
+use crate::ui::theme::Depth;
 
 /// A line for the terminal, one for its colours, one for its letters.
 pub(super) fn lines() -> Vec<Line> {
@@ -22,22 +26,45 @@ pub(super) fn lines() -> Vec<Line> {
         (true, Ok((columns, rows))) => Line::fine("terminal", format!("{named}, {columns} columns, {rows} rows")),
         (true, Err(error)) => Line::broken("terminal", format!("{named}, and its size is not known: {error}")),
     };
-    vec![terminal, colours(kind.as_deref()), letters()]
+    vec![terminal, colours(), letters()]
 }
 
-fn colours(kind: Option<&str>) -> Line {
-    let depth = said("COLORTERM");
-    Line::fine(
-        "colours",
-        match (said("NO_COLOR"), depth.as_deref(), kind) {
-            (Some(_), ..) => "none, because NO_COLOR is set: the theme is 'mono'",
-            (None, Some("truecolor" | "24bit"), _) => "all, as COLORTERM says: every theme fits",
-            (None, _, Some(kind)) if kind.contains("256color") => {
-                "256, as TERM says: the themes 'terminal' and 'mono' fit best"
-            }
-            _ => "perhaps 16, as neither TERM nor COLORTERM says more: the themes 'terminal' and 'mono' fit best",
-        },
-    )
+fn colours() -> Line {
+    if themes::is_colourless() {
+        return Line::fine("colours", "none, because NO_COLOR is set: the theme is 'mono'");
+    }
+    let words = match themes::depth() {
+        (Depth::Full, why) => format!("all, as {why} says: every theme fits"),
+        (Depth::Indexed, why) => format!("256, as {why} says: themes get the nearest of them"),
+        (Depth::Sixteen, _) => {
+            "perhaps 16, as neither TERM nor COLORTERM says more: themes get the nearest of them, and \
+             'terminal' and 'mono' fit best"
+                .to_owned()
+        }
+    };
+    Line::fine("colours", words)
+}
+
+/// Whether the terminal is dark or light, where that decides about the theme.
+pub(super) fn ground(config: &Config) -> Option<Line> {
+    let (dark, light) = config.grounds().filter(|_| !themes::is_colourless())?;
+    if said("MEMSIFT_THEME").is_some() || !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
+        return Some(Line::fine(
+            "ground",
+            format!("'{dark}' on dark terminals, '{light}' on light ones; none was asked"),
+        ));
+    }
+    let found = match background::look() {
+        Ok(found) => found,
+        Err(error) => return Some(Line::broken("ground", format!("the terminal cannot be asked ({error})"))),
+    };
+    let (word, theme) = if found.light { ("light", light) } else { ("dark", dark) };
+    let from = match found.from {
+        From::Terminal([r, g, b]) => format!("as the terminal says (#{r:02x}{g:02x}{b:02x})"),
+        From::Variable(value) => format!("as COLORFGBG says ({value})"),
+        From::Nothing => "as most are: this terminal does not say".to_owned(),
+    };
+    Some(Line::fine("ground", format!("{word}, {from}: the theme is '{theme}'")))
 }
 
 fn letters() -> Line {

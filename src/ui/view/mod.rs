@@ -181,13 +181,18 @@ fn overlay(model: &Model, title: &str, size: (u16, u16), buf: &mut Buffer) -> Re
     let width = size.0.min(screen.width.saturating_sub(2));
     let height = size.1.min(screen.height.saturating_sub(2));
     let area = Rect::new(screen.x + (screen.width - width) / 2, screen.y + (screen.height - height) / 2, width, height);
+    overlay_at(model, title, area, buf)
+}
+
+/// An overlay in this place; returns its inside.
+fn overlay_at(model: &Model, title: &str, area: Rect, buf: &mut Buffer) -> Rect {
     Clear.render(area, buf);
     buf.set_style(area, model.theme.style(Role::Text));
     let block = Block::new()
         .borders(Borders::ALL)
         .border_set(edges(&model.theme, true))
         .border_style(model.theme.style(Role::Focus))
-        .title(format!(" {} ", text::clip(title, width.saturating_sub(6).into())));
+        .title(format!(" {} ", text::clip(title, area.width.saturating_sub(6).into())));
     let inside = block.inner(area);
     block.render(area, buf);
     inside
