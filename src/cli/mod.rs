@@ -21,6 +21,7 @@ mod measure;
 mod models;
 mod oracle;
 mod output;
+mod plain;
 mod play;
 mod questions;
 mod rankers;

@@ -9,7 +9,7 @@ use super::rankers::RankerArgs;
 use super::reading::ReadingArgs;
 use super::themes::{self, Chosen};
 use super::{BadInput, dirs};
-use super::{log, output};
+use super::{log, output, plain};
 use crate::dirs::Dirs;
 use crate::engine::EngineOptions;
 use crate::settings::Settings;
@@ -34,6 +34,9 @@ pub struct ScreenArgs {
     reading: ReadingArgs,
     #[command(flatten)]
     rankers: RankerArgs,
+    /// Without a screen: a line is a question or a command, and answers are lines of words, for screen readers and pipes.
+    #[arg(long, help_heading = "Screen", conflicts_with = "present")]
+    plain: bool,
     /// For an audience: more air, no paths, and answers revealed stage by stage with Space.
     #[arg(long, help_heading = "Screen")]
     present: bool,
@@ -86,6 +89,9 @@ pub fn open(db: &Path, first: Option<(&str, &str)>, tour: Option<Tour>, args: &S
 fn explore(db: &Path, first: Option<(&str, &str)>, tour: Option<Tour>, args: &ScreenArgs) -> anyhow::Result<()> {
     let (start, source) = prepared(db, first, args)?;
     let start = Start { tour, ..start };
+    if args.plain {
+        return plain::run(&start, source, std::io::stdin().lock(), &mut std::io::stdout().lock());
+    }
     needs_terminal(&format!("use 'memsift ask \"your question\" --db {}'", db.display()))?;
     ui::run(&start, source)
 }

@@ -39,12 +39,13 @@ pub(super) fn draw(model: &Model, buf: &mut Buffer) {
         let words = said.get(range.clone()).unwrap_or_default();
         put(buf, inside, row, &[(format!(" {words}"), theme.style(Role::Text))]);
     }
-    let next = if tour.step == STEPS { "ends it and takes the knob back" } else { "goes on" };
-    let keys = [
-        (" Space".to_owned(), theme.style(Role::Key)),
-        (format!(" {next}   "), theme.style(Role::Faint)),
-        ("Esc".to_owned(), theme.style(Role::Key)),
-        (" ends the tour".to_owned(), theme.style(Role::Faint)),
-    ];
+    let mut keys = vec![(" Space".to_owned(), theme.style(Role::Key))];
+    if tour.step == STEPS {
+        keys.push((" ends the tour, and the knob goes back".to_owned(), theme.style(Role::Faint)));
+    } else {
+        keys.push((" goes on   ".to_owned(), theme.style(Role::Faint)));
+        keys.push(("Esc".to_owned(), theme.style(Role::Key)));
+        keys.push((" ends the tour".to_owned(), theme.style(Role::Faint)));
+    }
     put(buf, inside, inside.height.saturating_sub(1), &keys);
 }
