@@ -34,12 +34,13 @@ const OWN: [(&str, &str, &str); 8] = [
 ];
 
 /// Commands of the screen that need none.
-const SHARED: [(&str, &str); 13] = [
+const SHARED: [(&str, &str); 14] = [
     ("ask", "ask a question; a line without ':' does the same"),
     ("set", "set a knob: :set alpha 0.1"),
     ("reset", "put a knob back to its default"),
     ("preset", "the knobs of a paper: smartsearch, lexical-dense"),
     ("term", "search another term: :term harbour 2"),
+    ("load", "open a conversation by its id"),
     ("open", "open another database"),
     ("reload", "read the database again"),
     ("pin", "keep the knobs as they stand under a name"),

@@ -82,8 +82,12 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
         into: args.into.clone(),
         overwrite: args.force,
     };
+    let mut screen_args = args.screen.clone();
+    if args.headless {
+        screen_args.look = screen_args.look.in_full_colour();
+    }
     args.screen.look.logged(&db, || {
-        let (start, source) = screen::prepared(&db, None, &args.screen)?;
+        let (start, source) = screen::prepared(&db, None, &screen_args)?;
         let played = play(&start, source, &steps, &playing)?;
         for words in &played.written {
             output::say(words);

@@ -189,6 +189,14 @@ pub fn needs_terminal(instead: &str) -> Result<(), BadInput> {
 }
 
 impl LookArgs {
+    /// The same look where no terminal limits the colours.
+    pub fn in_full_colour(mut self) -> Self {
+        if self.color == "auto" {
+            "all".clone_into(&mut self.color);
+        }
+        self
+    }
+
     /// Do something with a log kept of it, when there is to be one.
     pub fn logged(&self, what: &Path, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
         if let Some(file) = self.log.as_ref().filter(|file| !file.is_empty()) {

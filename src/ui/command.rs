@@ -23,6 +23,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("reload", "", "read the database again"),
     ("follow", "on | off", "read the database again whenever it is written"),
     ("conversations", "", "choose a conversation"),
+    ("load", "CONVERSATION", "open a conversation by its id"),
     ("questions", "", "choose a question of the set"),
     ("term", "WORD WEIGHT", "search another term"),
     ("theme", "NAME", "other colours; without a name, a list in which each is shown at once"),
@@ -61,6 +62,13 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         "map" => form::ask(model, effects),
         "reload" => act(model, Action::Reload, effects),
         "follow" => live::follow(model, rest, effects),
+        "load" if model.database.conversations.iter().any(|known| known.id == rest) => {
+            effects.push(Effect::Send(Job::Load(rest.to_owned())));
+        }
+        "load" => {
+            let known = model.database.conversations.iter().map(|known| known.id.as_str());
+            model.fail(unknown_name("conversation", rest, known));
+        }
         "conversations" => act(model, Action::Conversations, effects),
         "questions" => act(model, Action::Questions, effects),
         "term" => term(model, rest, effects),

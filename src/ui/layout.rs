@@ -123,8 +123,12 @@ fn wide(screen: Rect, focus: Pane, zoom: bool, pinned: bool) -> Areas {
 pub fn inside(area: Rect, model: &Model) -> Rect {
     let frame = framed(area, model);
     let (columns, rows) = if model.present.is_some() { AIR } else { (0, 0) };
-    frame.inner(Margin::new(columns, rows))
+    // A narrow pane needs all its columns: a number that is cut says the wrong thing.
+    frame.inner(Margin::new(if frame.width < NARROW { 0 } else { columns }, rows))
 }
+
+/// Below so many columns a pane has none to spare for air.
+const NARROW: u16 = 45;
 
 /// What a pane's frame leaves.
 fn framed(area: Rect, model: &Model) -> Rect {

@@ -225,7 +225,7 @@ impl Picker {
             let ground = match theme.and_then(|theme| theme.ground()) {
                 Some(ground) if is_light(ground) => "light",
                 Some(_) => "dark",
-                None => "the terminal's ground",
+                None => "as the terminal is",
             };
             let whose = if model.themes.is_own(name) { ", yours" } else { "" };
             Item { value: name.to_owned(), name: name.to_owned(), detail: format!("{ground}{whose}") }

@@ -8,7 +8,7 @@ use super::export::export;
 use super::journal::{self, Journal};
 use super::model::{Model, Start};
 use super::update::{Effect, Input, update};
-use crate::engine::{Engine, EngineOptions, Event, Job, Replay};
+use crate::engine::{Engine, EngineOptions, Event, Job, ModelState, Replay};
 use crate::trace::Trace;
 
 /// Where the answers come from.
@@ -149,7 +149,9 @@ impl Session {
 
     /// True while the engine is expected to say more.
     pub fn is_busy(&self) -> bool {
-        self.opening || self.model.is_busy()
+        let models = &self.model.models;
+        let loading = models.is_empty() || models.iter().any(|status| status.state == ModelState::Loading);
+        self.opening || self.model.is_busy() || (loading && matches!(self.answers, Answers::Engine(_)))
     }
 
     /// Take in what the engine says until nothing is at work any more; false when it still is after this time. Effects

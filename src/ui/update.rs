@@ -76,6 +76,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
         Input::Engine(event) => engine(model, event, &mut effects),
         Input::Command(text) => {
             model.message = None;
+            model.mode = Mode::Normal;
             command::run(model, &text, &mut effects);
         }
     }

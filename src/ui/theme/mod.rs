@@ -112,7 +112,9 @@ impl Theme {
     pub fn ground(&self) -> Option<colour::Rgb> {
         match self.style(Role::Text).bg {
             Some(Color::Rgb(r, g, b)) => Some([r, g, b]),
-            _ => None,
+            // As a terminal with 256 colours shows it.
+            Some(shown) => colour::shared().find(|(colour, _)| *colour == shown).map(|(_, rgb)| rgb),
+            None => None,
         }
     }
 

@@ -58,7 +58,14 @@ pub fn view(model: &Model, buf: &mut Buffer) {
     for (pane, area) in &areas.panes {
         if let Some(words) = present::hidden(model, *pane) {
             let inside = frame(model, *pane, *area, "", buf);
-            put(buf, inside, 0, &[(text::clip(&words, inside.width.into()), model.theme.style(Role::Key))]);
+            for (row, line) in (0..).zip(text::wrap(&words, inside.width.into(), inside.height.into())) {
+                put(
+                    buf,
+                    inside,
+                    row,
+                    &[(words.get(line).unwrap_or_default().to_owned(), model.theme.style(Role::Key))],
+                );
+            }
             continue;
         }
         match pane {
