@@ -211,6 +211,74 @@ fn a_question_on_the_command_line_is_asked_at_once() {
 }
 
 #[test]
+fn a_storm_of_sizes_ends_where_it_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let mut terminal = Terminal::start(&db, dir.path(), &["--question", "Who is Fitz?"]);
+    terminal.wait_for(" kept");
+    let sizes = [(1, 1), (5, 20), (60, 200), (10, 40), (2, 300), (100, 3), (40, 120)];
+    for (rows, columns) in sizes.into_iter().cycle().take(70).chain([(24, 80)]) {
+        terminal.screen.screen_mut().set_size(cells(rows), cells(columns));
+        terminal.master.resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+        terminal.press("j]");
+    }
+    terminal.wait_for("[4 Fused]");
+    terminal.press(":set budget 1234\r");
+    terminal.wait_for("budget 1234");
+    terminal.press("q");
+    assert!(terminal.end().0.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn whoever_ends_the_program_gets_the_terminal_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    for signal in ["-TERM", "-HUP"] {
+        let mut terminal = Terminal::start(&db, dir.path(), &[]);
+        terminal.wait_for("type a question, Enter asks");
+        assert!(terminal.screen.screen().alternate_screen() && terminal.screen.screen().bracketed_paste());
+        let id = terminal.child.process_id().unwrap().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let (_, screen) = terminal.end();
+        let screen = screen.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste(), "{signal}");
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None, "{signal}");
+    }
+}
+
+/// How often any thread of a process has waited for something so far.
+#[cfg(target_os = "linux")]
+fn waits(process: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let of = |task: std::fs::DirEntry| -> u64 {
+        let status = std::fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    };
+    tasks.map(|task| of(task.unwrap())).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_wakes_up_while_nobody_does_anything() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let mut terminal = Terminal::start(&db, dir.path(), &["--question", "Who is Fitz?"]);
+    terminal.wait_for(" kept");
+    let process = terminal.child.process_id().unwrap();
+    // Threads of a pool go to sleep some time after their last work; then a second goes by without any waking.
+    let quiet = (0..30).any(|_| {
+        let before = waits(process);
+        std::thread::sleep(Duration::from_secs(1));
+        waits(process) == before
+    });
+    assert!(quiet, "something wakes up all the time");
+    terminal.press("q");
+    assert!(terminal.end().0.success());
+}
+
+#[test]
 fn bytes_are_not_sent_to_a_terminal() {
     let dir = tempfile::tempdir().unwrap();
     let db = sample(dir.path());

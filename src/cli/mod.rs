@@ -54,6 +54,9 @@ use crate::store::marks::Marks;
 pub struct Args {
     /// A database to explore, memsift's own or a chat program's; without it, 'memsift demo' is a good start.
     db: Option<PathBuf>,
+    /// Print every key of the screen, as 'memsift keys'.
+    #[arg(long)]
+    keys: bool,
     #[command(flatten)]
     screen: screen::ScreenArgs,
     #[command(subcommand)]
@@ -154,6 +157,7 @@ pub struct BadInput(pub String);
 
 fn dispatch(args: Args) -> anyhow::Result<()> {
     match args.command {
+        None if args.keys => output::print(&screen::keys()),
         None => match args.db {
             Some(db) => screen::open(&db, None, None, &args.screen),
             None => Err(BadInput(

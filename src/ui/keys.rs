@@ -114,7 +114,7 @@ pub const KEYS: &[Binding] = &[
     all("defaults", &["0"], Action::Defaults, "all knobs back to their defaults"),
     all("undo", &["u"], Action::Undo, "undo the last change of a knob"),
     all("redo", &["Ctrl-r"], Action::Redo, "redo it"),
-    all("sweep", &["s"], Action::Sweep, "share of the gold kept over two knobs, for this question or for all"),
+    all("sweep", &["s", "8"], Action::Sweep, "share of the gold kept over two knobs, for this question or for all"),
     all("pin", &["c"], Action::Pin, "pin the settings as A, or clear the pin"),
     all("swap", &["x"], Action::Swap, "swap A and the present settings"),
     all("why", &["w"], Action::Why, "why the selected passage was kept or dropped"),

@@ -71,8 +71,8 @@ fn press(model: &mut Model, place: Position, effects: &mut Vec<Effect>) {
     } else if areas.question.contains(place) {
         edit::question(model);
     } else if areas.tabs.is_some_and(|tabs| tabs.contains(place)) {
-        if let Some(pane) = super::view::tabs::pane_at(place.x) {
-            model.focus = pane;
+        if let Some(action) = super::view::tabs::action_at(place.x) {
+            super::update::act(model, action, effects);
         }
     } else if let Some((pane, area)) = areas.pane_at(place) {
         model.mode = Mode::Normal;

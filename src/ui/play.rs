@@ -235,6 +235,7 @@ impl Player<'_> {
                     let effects = self.session.take(input);
                     self.outside(effects)?;
                 }
+                Input::End => pressed = Some(false),
                 Input::Mouse(_) | Input::Paste(_) | Input::Command(_) => {}
             }
         }

@@ -69,6 +69,25 @@ fn read_terminal(inputs: Sender<Input>, mut filter: Option<Filter>) -> io::Resul
     Ok(())
 }
 
+/// One thread that waits for the system to ask for the end: the terminal is given back before. Who asks twice does not wait.
+#[cfg(unix)]
+fn hear_signals(inputs: Sender<Input>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGTERM])?;
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut asked = false;
+        for signal in &mut signals {
+            if asked || inputs.send(Input::End).is_err() {
+                restore();
+                // Failing changes nothing: the default is to end.
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+            asked = true;
+        }
+    })?;
+    Ok(())
+}
+
 /// What an event means, where it means something.
 fn input(event: event::Event) -> Option<Input> {
     Some(match event {
@@ -134,6 +153,8 @@ impl Screen {
             }
         }
         read_terminal(session.inputs(), filter)?;
+        #[cfg(unix)]
+        hear_signals(session.inputs())?;
         Ok(screen)
     }
 

@@ -37,6 +37,8 @@ pub enum Input {
     Engine(Event),
     /// A script runs a command, as if it were typed after `:`.
     Command(String),
+    /// The system asks the program to end.
+    End,
 }
 
 /// Something to be done outside.
@@ -74,6 +76,7 @@ pub fn update(model: &mut Model, input: Input) -> Vec<Effect> {
         Input::Paste(text) => edit::paste(model, &text),
         Input::Size(columns, rows) => model.size = (columns, rows),
         Input::Engine(event) => engine(model, event, &mut effects),
+        Input::End => effects.push(Effect::Quit),
         Input::Command(text) => {
             model.message = None;
             model.mode = Mode::Normal;
