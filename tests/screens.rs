@@ -20,10 +20,31 @@ fn snapshot(name: &str, text: String) {
 }
 
 #[test]
-fn the_answer_at_three_sizes() {
-    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+fn the_answer_at_five_sizes_and_in_three_looks() {
+    for (columns, rows) in [(40, 10), (80, 24), (100, 30), (120, 40), (200, 60)] {
         let session = Session::asked(columns, rows, "terminal", false);
         snapshot(&format!("answer-{columns}x{rows}"), session.text());
+        // Without colour every word and sign stays where it is.
+        assert_eq!(Session::asked(columns, rows, "mono", false).text(), session.text());
+        if rows != 40 {
+            let ascii = Session::asked(columns, rows, "mono", true);
+            snapshot(&format!("answer-ascii-{columns}x{rows}"), ascii.text());
+        }
+    }
+}
+
+#[test]
+fn the_tour_and_the_presenter() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let mut session = Session::asked(columns, rows, "terminal", false);
+        session.keys(":tour<Enter>");
+        snapshot(&format!("tour-1-{columns}x{rows}"), session.text());
+        session.keys(" ");
+        snapshot(&format!("tour-2-{columns}x{rows}"), session.text());
+        session.keys(" ");
+        snapshot(&format!("tour-3-{columns}x{rows}"), session.text());
+        session.keys(" :present<Enter>   ");
+        snapshot(&format!("present-{columns}x{rows}"), session.text());
     }
 }
 
