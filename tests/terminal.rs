@@ -29,10 +29,14 @@ impl Terminal {
     }
 
     fn start_with(db: &Path, home: &Path, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let args: Vec<&str> = std::iter::once(db.to_str().unwrap()).chain(args.iter().copied()).collect();
+        Self::run(env!("CARGO_BIN_EXE_memsift"), &args, home, variables)
+    }
+
+    fn run(program: &str, args: &[&str], home: &Path, variables: &[(&str, &str)]) -> Self {
         let size = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
         let pair = NativePtySystem::default().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_memsift"));
-        command.arg(db);
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.env("MEMSIFT_DATA", home.join("data"));
         command.env("MEMSIFT_CACHE", home.join("cache"));
@@ -127,6 +131,15 @@ fn it_asks_turns_a_knob_resizes_and_gives_the_terminal_back() {
     terminal.screen.screen_mut().set_size(cells(24), cells(80));
     terminal.master.resize(size).unwrap();
     terminal.wait_for("[4 Fused]");
+    // With a budget of a few words passages fall: they are marked where they stood.
+    terminal.press(":set budget 30\r");
+    terminal.wait_for("budget 30");
+    terminal.press("g");
+    terminal.wait_for(" - ");
+    let trace = dir.path().join("trace.json");
+    terminal.press(&format!(":export {}\r", trace.display()));
+    terminal.wait_for("trace written to");
+    assert!(std::fs::read_to_string(&trace).unwrap().contains("What is the name of the boat?"));
     terminal.press("?");
     terminal.wait_for("Help");
     terminal.press("\u{3}");
@@ -226,6 +239,37 @@ fn a_storm_of_sizes_ends_where_it_ends() {
     terminal.press(":set budget 1234\r");
     terminal.wait_for("budget 1234");
     terminal.press("q");
+    assert!(terminal.end().0.success());
+}
+
+/// In a shell with job control, because nobody can stop a program that nobody could continue.
+#[cfg(unix)]
+#[test]
+fn it_goes_to_the_background_and_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = sample(dir.path());
+    let mut terminal = Terminal::run("sh", &["-i"], dir.path(), &[("PS1", "shell: "), ("ENV", "/dev/null")]);
+    terminal.wait_for("shell: ");
+    terminal.press(&format!("{} {} --question 'Who is Fitz?'\r", env!("CARGO_BIN_EXE_memsift"), db.display()));
+    terminal.wait_for(" kept");
+    terminal.press("\u{1a}");
+    terminal.wait_for("Stopped");
+    let screen = terminal.screen.screen();
+    assert!(!screen.alternate_screen() && !screen.hide_cursor(), "the shell has its terminal");
+    terminal.press("fg\r");
+    terminal.wait_for("4 Fused");
+    assert!(terminal.screen.screen().alternate_screen());
+    terminal.press("]");
+    terminal.wait_for("budget 2050");
+    terminal.press("q");
+    // What is typed before the shell has its terminal again would be lost with the program.
+    while terminal.screen.screen().alternate_screen() {
+        let bytes = terminal.bytes.recv_timeout(PATIENCE).unwrap();
+        terminal.screen.process(&bytes);
+    }
+    terminal.press("echo $((6 * 7)) words\r");
+    terminal.wait_for("42 words");
+    terminal.press("exit\r");
     assert!(terminal.end().0.success());
 }
 

@@ -240,14 +240,14 @@ impl Player<'_> {
             }
         }
         if let Some(screen) = &mut self.screen {
-            screen.draw(&self.session.model)?;
+            screen.draw(&mut self.session.model)?;
         }
         Ok(pressed)
     }
 
     fn draw(&mut self) -> anyhow::Result<()> {
         if let Some(screen) = &mut self.screen {
-            screen.draw(&self.session.model)?;
+            screen.draw(&mut self.session.model)?;
         }
         if let Some(cast) = &mut self.cast {
             cast.draw(&self.session.model)?;

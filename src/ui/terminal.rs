@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::sync::mpsc::Sender;
 
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{
     self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
+use ratatui::{Frame, Terminal};
 
 use super::background::{self, Filter};
 use super::clipboard::osc52;
@@ -36,7 +36,7 @@ pub fn run(start: &Start, source: Source) -> anyhow::Result<()> {
 /// Draw, wait, take everything in, do what follows from it; until the user leaves.
 fn turn(session: &mut Session, screen: &mut Screen) -> anyhow::Result<()> {
     loop {
-        screen.draw(&session.model)?;
+        screen.draw(&mut session.model)?;
         let waiting = session.wait(None);
         if waiting.is_empty() {
             return Ok(());
@@ -163,9 +163,14 @@ impl Screen {
         self.terminal.size().map(|size| (size.width, size.height))
     }
 
-    /// Show the model.
-    pub(super) fn draw(&mut self, model: &Model) -> io::Result<()> {
-        self.terminal.draw(|frame| view(model, frame.buffer_mut())).map(drop)
+    /// Show the model. It learns the size of the frame first: while a window is dragged, the terminal has another size than the
+    /// last that was heard of.
+    pub(super) fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        let draw = |frame: &mut Frame| {
+            model.size = (frame.area().width, frame.area().height);
+            view(model, frame.buffer_mut());
+        };
+        self.terminal.draw(draw).map(drop)
     }
 
     /// Do what an effect says, as far as it is one for the terminal; false to leave. `mouse` says whether the mouse is in use.
@@ -198,7 +203,10 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         restore();
-        drop(std::panic::take_hook());
+        // While a panic is under way its hook cannot be changed any more.
+        if !std::thread::panicking() {
+            drop(std::panic::take_hook());
+        }
     }
 }
 
