@@ -173,11 +173,12 @@ fn what_cannot_be_measured_is_said_in_one_sentence() {
     let outside = asked(r#","evidence":["t9"]"#);
     let outside = import(dir.path(), "outside.db", &[("a.jsonl", turns), ("b.questions.jsonl", &outside)]);
     let db = sample(dir.path());
-    let rows: [(&[&str], &str); 10] = [
+    let rows: [(&[&str], &str); 11] = [
         (&["--db", &without], "has no questions: import a data set that has some"),
         (&["--db", &no_gold], "none of the 1 questions of"),
         (&["--db", &outside], "the evidence of 1 leads to no turn"),
-        (&["--db", &db, "--category", "no such"], "has no questions in these categories"),
+        (&["--db", &db, "--category", "no such"], "there is no category 'no such': there is "),
+        (&["--db", &db, "--skip-category", "adversarial"], "there is no category 'adversarial': there is "),
         (&["--db", &db, "--conversation", "nobody"], "nobody"),
         (&["--db", &db, "--against", "fusion"], "is no knob with a value"),
         (&["--db", &db, "--against", "fusion=best"], "fusion cannot be 'best'"),

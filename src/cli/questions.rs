@@ -1,6 +1,7 @@
 //! Which questions of a database a command asks: flags that choose among those with gold, and why there are none. Knows
 //! histories; asks nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use super::ask::conversation_id;
 use super::{BadInput, load};
 use crate::eval::evidence::Evidence;
 use crate::history::{Conversation, Question};
+use crate::settings::unknown_name;
 use crate::store::Store;
+use crate::store::clean::clean_line;
 
 /// Flags that choose questions.
 #[derive(Debug, Clone, clap::Args)]
@@ -35,6 +38,8 @@ pub struct Questions {
     pub asked: Vec<Asked>,
     /// What the evidence of all questions is worth, with and without gold.
     pub evidence: Evidence,
+    /// All categories of the conversations that were looked at.
+    categories: BTreeSet<String>,
 }
 
 /// A conversation with the questions that are asked about it.
@@ -58,12 +63,41 @@ impl Questions {
     }
 }
 
+/// Its category as flags name it.
+fn category(question: &Question) -> &str {
+    question.category.as_deref().unwrap_or("none")
+}
+
 impl QuestionArgs {
     /// The chosen questions with gold.
     ///
     /// # Errors
-    /// One sentence when there are none, or a conversation is not there.
+    /// One sentence when there are none, or a conversation or a category is not there.
     pub fn choose(&self, store: &Store, db: &Path) -> anyhow::Result<Questions> {
+        let chosen = self.collect(store)?;
+        // A category that is not there would silently choose other questions than those that were meant.
+        let mut named = self.category.iter().chain(&self.skip_category);
+        let is_there = |name: &&String| chosen.categories.is_empty() || chosen.categories.contains(*name);
+        if let Some(unknown) = named.find(|name| !is_there(name)) {
+            let known = chosen.categories.iter().map(String::as_str);
+            return Err(BadInput(unknown_name("category", &clean_line(unknown, &mut 0), known)).into());
+        }
+        self.or_nothing(chosen, db)
+    }
+
+    /// As [`Self::choose`], with categories that need not be there.
+    ///
+    /// # Errors
+    /// One sentence when there are no questions, or a conversation is not there.
+    pub fn choose_any(&self, store: &Store, db: &Path) -> anyhow::Result<Questions> {
+        self.or_nothing(self.collect(store)?, db)
+    }
+
+    fn or_nothing(&self, chosen: Questions, db: &Path) -> anyhow::Result<Questions> {
+        if chosen.asked.is_empty() { Err(self.nothing(&chosen.evidence, db).into()) } else { Ok(chosen) }
+    }
+
+    fn collect(&self, store: &Store) -> anyhow::Result<Questions> {
         for id in &self.conversation {
             conversation_id(store, Some(id))?;
         }
@@ -74,6 +108,7 @@ impl QuestionArgs {
                 continue;
             }
             let conversation = Arc::new(load(store, &row.id)?);
+            chosen.categories.extend(conversation.questions.iter().map(|one| category(one).to_owned()));
             let mut numbers = Vec::new();
             for (number, question) in conversation.questions.iter().enumerate().filter(|(_, one)| self.wants(one)) {
                 if question.gold.is_empty() {
@@ -90,12 +125,11 @@ impl QuestionArgs {
                 chosen.asked.push(Asked { conversation, numbers });
             }
         }
-        if chosen.asked.is_empty() { Err(self.nothing(&chosen.evidence, db).into()) } else { Ok(chosen) }
+        Ok(chosen)
     }
 
     fn wants(&self, question: &Question) -> bool {
-        let category = question.category.as_deref().unwrap_or("none");
-        let is = |name: &String| name == category;
+        let is = |name: &String| name == category(question);
         !self.skip_category.iter().any(is) && (self.category.is_empty() || self.category.iter().any(is))
     }
 

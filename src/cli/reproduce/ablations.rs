@@ -31,7 +31,7 @@ pub(super) fn run(args: &ReproduceArgs) -> anyhow::Result<Document> {
         skip_category: vec![ADVERSARIAL.to_owned()],
         every: args.every,
     };
-    let questions = questions.choose(&store, &args.db)?;
+    let questions = questions.choose_any(&store, &args.db)?;
     let mut pipeline = pipeline(&rankers)?;
     let began = Instant::now();
     let mut report = Report { evidence: questions.evidence.clone(), ..Report::default() };
